@@ -1,0 +1,78 @@
+# Every command of the project. `make` alone lists them. The first that needs it sets up `.venv`, which takes minutes.
+#
+#   make test PYTHON=python3.12      another Python: remakes .venv when it holds a different one
+#   make train ARGS="--help"         more arguments for the program behind a target (train, test, test-slow, bench)
+
+PYTHON ?= python3
+JOBS ?= 2
+ARGS ?=
+# The tests that `make coverage` runs uncompiled, which is slow: those of the rules.
+COVERAGE_TESTS ?= tests
+
+PY := .venv/bin/python
+READY := .venv/.ready
+FRESH := .venv/.compiled
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help train test test-slow lint format types coverage bench clean FORCE
+
+help:  ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+train: $(FRESH)  ## train a policy, export it, measure it; runs/<name>/report.md tells how it went
+	$(PY) -m training.selfplay --config configs/forest.yaml $(ARGS)
+
+test: $(FRESH)  ## run the tests
+	$(PY) -m pytest -q -n $(JOBS) $(ARGS)
+
+test-slow: $(FRESH)  ## run the heavier checks
+	$(PY) -m pytest -q -n $(JOBS) -m slow $(ARGS)
+
+lint: $(READY)  ## check style and format
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+format: $(READY)  ## mend what `make lint` can mend by itself
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+types: $(READY)  ## check types
+	$(PY) -m mypy
+
+coverage: $(READY)  ## measure, uncompiled, that the tests reach every line and branch of the rules
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -q $(COVERAGE_TESTS)
+	$(PY) -m coverage report --include='spirits_env/games/*' --fail-under=100
+
+bench: $(FRESH)  ## measure speed
+	$(PY) -m benchmarks $(ARGS)
+
+clean:  ## remove what can be made again; keeps runs/
+	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A Python asked for by name replaces an environment of another version; the default leaves it alone.
+ifneq ($(filter command environment,$(firstword $(origin PYTHON))),)
+VERSION := import sys; print(sys.version_info[:2])
+ifneq ($(shell $(PYTHON) -c '$(VERSION)' 2>/dev/null),$(shell test -x $(PY) && $(PY) -c '$(VERSION)' 2>/dev/null))
+$(READY): FORCE
+REMAKE := --clear
+endif
+endif
+
+# The stamp goes first and comes back last, so an interrupted set-up is taken up again by the next command.
+# torch, by far the largest, is installed on its own: what was interrupted later needn't repeat it.
+$(READY): pyproject.toml constraints.txt
+	@rm -f $@
+	@echo 'Setting up .venv'
+	@if [ -n '$(REMAKE)' ] || ! $(PY) -m pip --version >/dev/null 2>&1; then $(PYTHON) -m venv --clear .venv; fi
+	$(PY) -m pip install -q -c constraints.txt torch
+	$(PY) -m pip install -q -c constraints.txt -e '.[policy,render,train,dev]'
+	@touch $@
+
+# Numba keeps machine code beside the sources and looks only at the file of a compiled function, not at the files of what
+# it calls: after an edit, old machine code could be served. So an edit of what is compiled drops all of it.
+COMPILED := spirits_env/game.py spirits_env/batch.py spirits_env/games spirits_env/agents
+$(FRESH): $(READY) $(shell find $(COMPILED) -name '*.py' 2>/dev/null)
+	@find spirits_env -name '*.nb[ic]' -delete
+	@touch $@

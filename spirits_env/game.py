@@ -1,0 +1,301 @@
+"""The contract: what a game is, so that every face, agent and tool is written once.
+
+A game is data (tables of actions, observation slices and options) and compiled functions over one flat record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_MASK64 = (1 << 64) - 1
+_SHIFT_A = np.uint64(13)
+_SHIFT_B = np.uint64(7)
+_SHIFT_C = np.uint64(17)
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_SCRAMBLE = np.uint64(0x9E3779B1)
+
+
+def stream(*keys: int) -> int:
+    """Turn whole numbers into the starting point of an independent stream of chance.
+
+    Args:
+        *keys: A seed, and any further numbers that name the stream (a lane, a seat, a purpose).
+
+    Returns:
+        A 64-bit number other than 0, for the `rng` field of a state.
+    """
+    mixed = 0
+    for key in keys:
+        mixed = (mixed + (key & _MASK64) + 0x9E3779B97F4A7C15) & _MASK64
+        # The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK64
+        mixed ^= mixed >> 31
+    return mixed or 1
+
+
+@njit
+def draw(state, bound):
+    """Draw a whole number from 0 to `bound - 1` and move the state's generator on.
+
+    The generator is xorshift64 (Marsaglia, 2003) with its upper half scrambled by a multiplication that cannot
+    overflow, so that the compiled and the uncompiled code agree bit by bit.
+    """
+    x = state.rng
+    x ^= x << _SHIFT_A
+    x ^= x >> _SHIFT_B
+    x ^= x << _SHIFT_C
+    state.rng = x
+    upper = ((x >> _HALF) * _SCRAMBLE) & _LOW
+    return np.int64((upper * np.uint64(bound)) >> _HALF)
+
+
+@njit
+def shuffle(state, values):
+    """Shuffle a one-dimensional array in place with the state's generator (Fisher and Yates)."""
+    for i in range(len(values) - 1, 0, -1):
+        j = draw(state, i + 1)
+        kept = values[i]
+        values[i] = values[j]
+        values[j] = kept
+
+
+@dataclass(frozen=True)
+class Action:
+    """One row of a game's action table.
+
+    Attributes:
+        id: The number an agent picks.
+        name: A short unique name in snake case.
+        sentence: What the action does, for people.
+    """
+
+    id: int
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One rule or reward option of a game; its index in `choices` is stored in the state's field of that name.
+
+    Attributes:
+        name: The keyword argument of every face, and the field of the record.
+        choices: The allowed values.
+        default: The value when nothing is said.
+        text: What it changes.
+    """
+
+    name: str
+    choices: tuple[Any, ...]
+    default: Any
+    text: str
+
+    def index(self, value: Any) -> int:
+        """Return the index of `value` in `choices`.
+
+        Raises:
+            ValueError: If the value is not one of the choices.
+        """
+        for i, choice in enumerate(self.choices):
+            if type(choice) is type(value) and choice == value:
+                return i
+        allowed = " or ".join(repr(choice) for choice in self.choices)
+        raise ValueError(f"Option {self.name!r} was {value!r}; give {allowed}.")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One named part of the observation vector.
+
+    Attributes:
+        name: Its name in the docs and in `Layout`.
+        shape: Its shape; the part of the vector is this array in C order.
+        low: The smallest value an entry can take.
+        high: The largest value an entry can take.
+        text: What it holds.
+        known: Who may know it: "all", or "own" for what only the observer may know.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    low: int
+    high: int
+    text: str
+    known: str = "all"
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return int(np.prod(self.shape))
+
+
+class Layout(Mapping[str, slice]):
+    """The observation vector as named slices; a mapping from a name to the `slice` of the vector."""
+
+    def __init__(self, slices: tuple[Slice, ...]) -> None:
+        self.slices = slices
+        self._at: dict[str, slice] = {}
+        start = 0
+        for part in slices:
+            self._at[part.name] = slice(start, start + part.size)
+            start += part.size
+        self.size = start
+
+    def __getitem__(self, name: str) -> slice:
+        return self._at[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def low(self) -> np.ndarray:
+        """Smallest value of each entry, shape `(size,)`, int8."""
+        return np.concatenate([np.full(part.size, part.low, np.int8) for part in self.slices])
+
+    def high(self) -> np.ndarray:
+        """Largest value of each entry, shape `(size,)`, int8."""
+        return np.concatenate([np.full(part.size, part.high, np.int8) for part in self.slices])
+
+    def fingerprint(self) -> str:
+        """A short hash of names, shapes and bounds: equal only for the same layout."""
+        text = ";".join(f"{p.name}{p.shape}{p.low}:{p.high}" for p in self.slices)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def unpack(self, observation: np.ndarray) -> dict[str, np.ndarray]:
+        """Cut observations into named arrays.
+
+        Args:
+            observation: Array of shape `(..., size)`.
+
+        Returns:
+            A dict from slice name to an array of shape `(..., *slice.shape)`.
+        """
+        lead = observation.shape[:-1]
+        return {p.name: observation[..., self[p.name]].reshape(*lead, *p.shape) for p in self.slices}
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """Everything the shared code knows of a game.
+
+    Compiled functions take one record (`states[i]`) first; arrays they fill come last.
+
+    Attributes:
+        name: Name in ids, records and policy files.
+        title: Name for people.
+        version: Rules version, the `N` of `-vN`.
+        dtype: The NumPy dtype of the record. Every game's has `rng`, `players`, `seat` (-1 at the end), `turn`,
+            `phase` and one field per option.
+        players: Allowed player counts.
+        seats: Size of per-seat arrays: the largest player count.
+        actions: The action table; an action's id is its index.
+        phases: Phase names; `state.phase` is an index.
+        options: Rule and reward options.
+        layout: The observation.
+        max_plies: No game has more decisions than this.
+        deal: `(state)`: a new game from the state's generator for its players and options.
+        legal: `(state, mask)`: writes 0/1 for every action of the seat to act; never all 0 before the end.
+        play: `(state, action)`: one legal decision; ends in the next real decision or in the end.
+        observe: `(state, seat, out)`: writes what that seat may know.
+        scores: `(state, out)`: what the players would write down, for the seats in play.
+        winners: `(state, out)`: 1 for each seat that wins or shares the win.
+        returns: `(state, out)`: final utility of each seat under the state's reward option.
+        redeal: `(state, seat)`: redraws all that the seat can't know, consistent with what it sees.
+        evaluate: `(state, seat) -> float`: a hand-made estimate of the seat's prospects from what it may know.
+        worst_return: `(players, options) -> float`: a bound no real game goes below; the price of forfeiting.
+        fill_setup: `(state, setup)`: puts a checked JSON set-up into a dealt record, or raises ValueError.
+        read_setup: `(state) -> setup`: the JSON set-up that a state was dealt from.
+        draw_text: `(state, seat) -> str`: the board as text from a seat's view, or all-seeing for None.
+        draw_scene: `(state, seat) -> str`: the same as an SVG document.
+    """
+
+    name: str
+    title: str
+    version: int
+    dtype: np.dtype[Any]
+    players: tuple[int, ...]
+    seats: int
+    actions: tuple[Action, ...]
+    phases: tuple[str, ...]
+    options: tuple[Option, ...]
+    layout: Layout
+    max_plies: int
+    deal: Callable[..., Any]
+    legal: Callable[..., Any]
+    play: Callable[..., Any]
+    observe: Callable[..., Any]
+    scores: Callable[..., Any]
+    winners: Callable[..., Any]
+    returns: Callable[..., Any]
+    redeal: Callable[..., Any]
+    evaluate: Callable[..., float]
+    worst_return: Callable[[int, Mapping[str, Any]], float]
+    fill_setup: Callable[[Any, Any], None]
+    read_setup: Callable[[Any], dict[str, Any]]
+    draw_text: Callable[[Any, int | None], str]
+    draw_scene: Callable[[Any, int | None], str]
+
+    def check_players(self, players: Any) -> int:
+        """Return the player count as an int.
+
+        Raises:
+            ValueError: If this game cannot be played by so many.
+        """
+        if isinstance(players, (int, np.integer)) and not isinstance(players, bool) and players in self.players:
+            return int(players)
+        allowed = ", ".join(str(n) for n in self.players)
+        raise ValueError(f"players was {players!r}; {self.title} is for {allowed} players, so give one of these.")
+
+    def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Fill in defaults and return all options.
+
+        Raises:
+            ValueError: If a name is unknown or a value is not allowed.
+        """
+        known = {option.name: option for option in self.options}
+        for name in options:
+            if name not in known:
+                raise ValueError(
+                    f"Option {name!r} is unknown to {self.title}; its options are {', '.join(known)}."
+                )
+        values = {name: options.get(name, option.default) for name, option in known.items()}
+        for name, value in values.items():
+            known[name].index(value)
+        return values
+
+    def blank(self, count: int, players: int, options: Mapping[str, Any]) -> np.ndarray:
+        """Make `count` records with players and options set and nothing dealt.
+
+        Returns:
+            Array of shape `(count,)` of the game's dtype.
+        """
+        states = np.zeros(count, self.dtype)
+        states["players"] = self.check_players(players)
+        for option in self.options:
+            states[option.name] = option.index(self.check_options(options)[option.name])
+        return states
+
+    def read_options(self, state: Any) -> dict[str, Any]:
+        """The options a record was made with, by name."""
+        return {option.name: option.choices[int(state[option.name])] for option in self.options}
+
+    def action_id(self, name: str) -> int:
+        """Return the id of the action with this name.
+
+        Raises:
+            ValueError: If there is none.
+        """
+        for action in self.actions:
+            if action.name == name:
+                return action.id
+        raise ValueError(f"{self.title} has no action named {name!r}; Game.actions lists the names.")

@@ -1,0 +1,642 @@
+"""The rules for two to four players, compiled: deal, legal, play, score, re-deal, in rule-book order.
+
+Every function takes one record; nothing here knows of any interface.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from spirits_env.game import draw, shuffle
+from spirits_env.games.forest import solitaire
+from spirits_env.games.forest.actions import FIRST_CELL, HAND, PASS, PLUS
+from spirits_env.games.forest.components import (
+    CELLS,
+    COLUMNS,
+    GEM_SUPPLY,
+    ICONS,
+    PLUS_TOKEN,
+    ROWS,
+    SPIRITS,
+    TILE_POWER,
+    TILE_SPIRIT,
+    TILE_SYMBOLS,
+    TOKEN_AT,
+    TOKEN_CELLS,
+    TOKEN_POOL,
+    UNUSED_TOKENS,
+)
+from spirits_env.games.forest.state import END, FIRST, HELD, LYING, MOVE, PAY, PLACE, SECOND, UNEXAMINED, USED
+
+_ENDS = 2 * ROWS
+_TOKENS = len(TOKEN_CELLS)
+_ICONS = len(ICONS)
+_SPIRITS = len(SPIRITS)
+MISSING_PENALTY = 3
+
+
+# --- set-up -----------------------------------------------------------------------------------------------
+
+
+@njit
+def deal(state):
+    """Deal a new game from the state's generator, for its players and options."""
+    order = np.arange(CELLS)
+    shuffle(state, order)
+    for cell in range(CELLS):
+        tile = order[cell]
+        state.spirit[cell] = TILE_SPIRIT[tile]
+        state.symbols[cell] = TILE_SYMBOLS[tile]
+        state.power[cell] = TILE_POWER[tile]
+    if state.players == 1:
+        solitaire.deal_tokens(state)
+    else:
+        deal_tokens(state)
+    begin(state)
+
+
+@njit
+def deal_tokens(state):
+    """Lay eight of the fourteen favor tokens on their cells; six leave the game."""
+    pool = TOKEN_POOL.copy()
+    shuffle(state, pool)
+    state.token[:] = pool[:_TOKENS]
+    state.unused[:] = pool[_TOKENS:]
+
+
+@njit
+def begin(state):
+    """Put everything but tiles and tokens in its place for the first turn."""
+    state.turn = 0
+    state.seat = 0
+    state.phase = FIRST
+    state.first_spirit = -1
+    state.paying = -1
+    state.lifted = -1
+    state.remaining = CELLS
+    state.left[:] = 0
+    state.right[:] = COLUMNS - 1
+    state.present[:] = 1
+    state.gem[:] = -1
+    state.token_seat[:] = -1
+    state.token_status[:] = LYING
+    state.hand[:] = 0
+    state.hand[: state.players] = GEM_SUPPLY[state.players]
+    state.placed[:] = 0
+    state.removed[:] = 0
+    state.tiles[:] = 0
+    state.icons[:] = 0
+    if state.players == 1:
+        solitaire.begin(state)
+
+
+# --- collect tiles ----------------------------------------------------------------------------------------
+
+
+@njit
+def end_cell(state, end):
+    """Return the cell at an end of a row (0-7), or -1 where there is no such end."""
+    row = end >> 1
+    left = state.left[row]
+    right = state.right[row]
+    if left > right:
+        return -1
+    if end & 1 == 0:
+        return row * COLUMNS + left
+    if left == right:
+        return -1
+    return row * COLUMNS + right
+
+
+@njit
+def has_gem(state, seat):
+    """Tell whether a seat has a gem in hand or forest to pay with."""
+    return state.hand[seat] + state.placed[seat] > 0
+
+
+@njit
+def can_take(state, seat, cell):
+    """Tell whether the gem rule lets a seat take a tile."""
+    gem = state.gem[cell]
+    return gem < 0 or gem == seat or has_gem(state, seat)
+
+
+@njit
+def is_first(state, cell):
+    """Tell whether the tile may be the first tile of the turn."""
+    return cell >= 0 and can_take(state, state.seat, cell)
+
+
+@njit
+def is_second(state, cell):
+    """Tell whether the tile may be the second: same spirit, one symbol, and the gem rule."""
+    return (
+        cell >= 0
+        and state.spirit[cell] == state.first_spirit
+        and state.symbols[cell] == 1
+        and can_take(state, state.seat, cell)
+    )
+
+
+@njit
+def must_steal(state):
+    """Tell whether some tile can be taken, and every such tile carries an opponent's gem."""
+    found = False
+    for end in range(_ENDS):
+        cell = end_cell(state, end)
+        if is_first(state, cell):
+            gem = state.gem[cell]
+            if gem < 0 or gem == state.seat:
+                return False
+            found = True
+    return found
+
+
+@njit
+def has_first(state):
+    """Tell whether any tile can be the first."""
+    for end in range(_ENDS):
+        if is_first(state, end_cell(state, end)):
+            return True
+    return False
+
+
+@njit
+def has_second(state):
+    """Tell whether any tile can be the second."""
+    for end in range(_ENDS):
+        if is_second(state, end_cell(state, end)):
+            return True
+    return False
+
+
+@njit
+def choose(state, cell):
+    """Take a tile, or go and pay for it first where an opponent's gem lies on it."""
+    gem = state.gem[cell]
+    if gem >= 0 and gem != state.seat:
+        state.paying = cell
+        state.phase = PAY
+    else:
+        collect(state, cell)
+
+
+@njit
+def collect(state, cell):
+    """Move a tile, its icons and its token to the seat, and the seat's own gem back to hand."""
+    seat = state.seat
+    if state.gem[cell] == seat:
+        state.gem[cell] = -1
+        state.placed[seat] -= 1
+        state.hand[seat] += 1
+    remove_tile(state, cell)
+    gain_tile(state, seat, cell)
+    token = TOKEN_AT[cell]
+    if token >= 0:
+        state.token_seat[token] = seat
+        state.token_status[token] = UNEXAMINED
+    first_of_turn = state.first_spirit < 0
+    if state.remaining == 0:
+        examine_tokens(state)
+        finish(state)
+    elif first_of_turn and state.symbols[cell] == 1 and state.turn > 0:
+        state.first_spirit = state.spirit[cell]
+        state.phase = SECOND
+    else:
+        end_collect(state)
+
+
+@njit
+def remove_tile(state, cell):
+    """Take a tile at an end of its row out of the forest."""
+    row = cell // COLUMNS
+    if cell - row * COLUMNS == state.left[row]:
+        state.left[row] += 1
+    else:
+        state.right[row] -= 1
+    state.present[cell] = 0
+    state.remaining -= 1
+
+
+@njit
+def gain_tile(state, seat, cell):
+    """Count a collected tile and its icons for a seat."""
+    state.tiles[seat] += 1
+    state.icons[seat, state.spirit[cell]] += state.symbols[cell]
+    power = state.power[cell]
+    if power >= 0:
+        state.icons[seat, _SPIRITS + power] += 1
+
+
+# --- pay for an opponent's gemmed tile --------------------------------------------------------------------
+
+
+@njit
+def pay_with(state, source):
+    """Take the seat's own gem (a cell, or -1 for the hand) out of the game and take the tile paid for."""
+    seat = state.seat
+    if source < 0:
+        state.hand[seat] -= 1
+    else:
+        state.gem[source] = -1
+        state.placed[seat] -= 1
+    state.removed[seat] += 1
+    cell = state.paying
+    owner = state.gem[cell]
+    state.gem[cell] = -1
+    state.placed[owner] -= 1
+    state.hand[owner] += 1
+    state.paying = -1
+    collect(state, cell)
+
+
+@njit
+def single_payment(state):
+    """Return the only way to pay (a cell, -1 for the hand), or -2 if there is a choice."""
+    seat = state.seat
+    if can_use_plus(state):
+        return -2
+    if state.hand[seat] > 0:
+        return -1 if state.placed[seat] == 0 else -2
+    if state.placed[seat] > 1:
+        return -2
+    for cell in range(CELLS):
+        if state.gem[cell] == seat:
+            return cell
+    return -2
+
+
+# --- examine favor tokens ---------------------------------------------------------------------------------
+
+
+@njit
+def end_collect(state):
+    """Close the collect step: tokens are examined, and the gem step follows."""
+    examine_tokens(state)
+    state.first_spirit = -1
+    state.phase = PLACE
+
+
+@njit
+def examine_tokens(state):
+    """The seat sees the tokens it collected this turn."""
+    for token in range(_TOKENS):
+        if state.token_status[token] == UNEXAMINED:
+            state.token_status[token] = HELD
+
+
+@njit
+def held_plus(state, seat):
+    """Return the index of an unused "+" token the seat has examined, or -1."""
+    for token in range(_TOKENS):
+        if (
+            state.token_status[token] == HELD
+            and state.token_seat[token] == seat
+            and state.token[token] == PLUS_TOKEN
+        ):
+            return token
+    return -1
+
+
+@njit
+def can_use_plus(state):
+    """Tell whether the seat to act may bring a lost gem back."""
+    return state.removed[state.seat] > 0 and held_plus(state, state.seat) >= 0
+
+
+@njit
+def use_plus(state):
+    """Discard a "+" token face up; a lost gem comes back to hand."""
+    state.token_status[held_plus(state, state.seat)] = USED
+    state.removed[state.seat] -= 1
+    state.hand[state.seat] += 1
+
+
+# --- place gemstones --------------------------------------------------------------------------------------
+
+
+@njit
+def free_tiles(state):
+    """Return the number of forest tiles without a gem."""
+    free = np.int64(state.remaining)
+    for seat in range(state.players):
+        free -= state.placed[seat]
+    return free
+
+
+@njit
+def can_place(state):
+    """Tell whether a gem can be placed from hand, or an own gem moved."""
+    return has_gem(state, state.seat) and free_tiles(state) > 0
+
+
+@njit
+def place(state, cell):
+    """Place a gem from hand, or lift the own gem that lies there."""
+    seat = state.seat
+    if state.hand[seat] > 0:
+        state.hand[seat] -= 1
+        put_gem(state, cell)
+    else:
+        state.gem[cell] = -1
+        state.placed[seat] -= 1
+        state.lifted = cell
+        state.phase = MOVE
+
+
+@njit
+def put_gem(state, cell):
+    """Lay a gem on a tile; that ends the turn."""
+    state.gem[cell] = state.seat
+    state.placed[state.seat] += 1
+    state.lifted = -1
+    next_turn(state)
+
+
+@njit
+def next_turn(state):
+    """The player to the left is next."""
+    state.turn += 1
+    state.seat = (state.seat + 1) % state.players
+    state.phase = FIRST
+
+
+# --- what may be done, and doing it -----------------------------------------------------------------------
+
+
+@njit
+def legal(state, mask):
+    """Write 1 for every legal action of the seat to act and 0 for the rest; all 0 at the end."""
+    mask[:] = 0
+    if state.players == 1:
+        solitaire.legal(state, mask)
+        return
+    phase = state.phase
+    if phase == FIRST:
+        legal_first(state, mask)
+    elif phase == SECOND:
+        legal_second(state, mask)
+    elif phase == PAY:
+        legal_pay(state, mask)
+    elif phase == PLACE:
+        legal_place(state, mask)
+    elif phase == MOVE:
+        mark_free(state, mask[FIRST_CELL:HAND])
+        mask[FIRST_CELL + state.lifted] = 0
+    if phase < MOVE and can_use_plus(state):
+        mask[PLUS] = 1
+
+
+@njit
+def legal_first(state, mask):
+    """First tile: every end the gem rule allows; pass if there is none, or only stealing and it is not forced."""
+    found = False
+    for end in range(_ENDS):
+        if is_first(state, end_cell(state, end)):
+            mask[end] = 1
+            found = True
+    if not found or (state.forced_steal == 0 and must_steal(state)):
+        mask[PASS] = 1
+
+
+@njit
+def legal_second(state, mask):
+    """Second tile: ends of the same spirit with one symbol; pass."""
+    for end in range(_ENDS):
+        if is_second(state, end_cell(state, end)):
+            mask[end] = 1
+    mask[PASS] = 1
+
+
+@njit
+def legal_pay(state, mask):
+    """Payment: own gems in the forest, and one in hand."""
+    mark_gems(state.gem, state.seat, mask[FIRST_CELL:HAND])
+    if state.hand[state.seat] > 0:
+        mask[HAND] = 1
+
+
+@njit
+def legal_place(state, mask):
+    """Gem step: tiles without a gem for a gem in hand, else own gems that can move; pass."""
+    if can_place(state):
+        if state.hand[state.seat] > 0:
+            mark_free(state, mask[FIRST_CELL:HAND])
+        else:
+            mark_gems(state.gem, state.seat, mask[FIRST_CELL:HAND])
+    mask[PASS] = 1
+
+
+@njit
+def mark_free(state, cells):
+    """Write 1 for the forest tiles without a gem."""
+    mark_free_cells(state.present, state.gem, cells)
+
+
+@njit
+def mark_free_cells(present, gem, cells):
+    """Write 1 where a tile lies and no gem does: over slices, so that the loop vectorises."""
+    for i in range(cells.shape[0]):
+        cells[i] = present[i] & (gem[i] < 0)
+
+
+@njit
+def mark_gems(gem, seat, cells):
+    """Write 1 where the seat's gem lies."""
+    for i in range(cells.shape[0]):
+        cells[i] = gem[i] == seat
+
+
+@njit
+def play(state, action):
+    """Carry out one legal decision and go on to the next real decision or to the end."""
+    if state.players == 1:
+        solitaire.play(state, action)
+        return
+    decide(state, action)
+    settle(state)
+
+
+@njit
+def decide(state, action):
+    """Carry out one legal decision."""
+    phase = state.phase
+    if action == PLUS:
+        use_plus(state)
+    elif action == PASS:
+        if phase == PLACE:
+            next_turn(state)
+        else:
+            end_collect(state)
+    elif phase == PAY:
+        pay_with(state, -1 if action == HAND else action - FIRST_CELL)
+    elif phase == PLACE:
+        place(state, action - FIRST_CELL)
+    elif phase == MOVE:
+        put_gem(state, action - FIRST_CELL)
+    else:
+        choose(state, end_cell(state, action))
+
+
+@njit
+def only_pass(state):
+    """Tell whether passing is the only legal action."""
+    if state.phase == FIRST:
+        choice = has_first(state)
+    elif state.phase == SECOND:
+        choice = has_second(state)
+    else:
+        choice = state.phase != PLACE or can_place(state)
+    return not choice and not can_use_plus(state)
+
+
+@njit
+def settle(state):
+    """Resolve what needs no asking: payments with one way to pay, and decisions that could only be a pass."""
+    while state.phase != END:
+        if state.phase == PAY:
+            source = single_payment(state)
+            if source == -2:
+                return
+            pay_with(state, source)
+        elif only_pass(state):
+            decide(state, PASS)
+        else:
+            return
+
+
+# --- end and score ----------------------------------------------------------------------------------------
+
+
+@njit
+def finish(state):
+    """The last tile is collected: nobody acts any more."""
+    state.seat = -1
+    state.phase = END
+    state.first_spirit = -1
+
+
+@njit
+def with_tokens(state, seat, out):
+    """Write a seat's icons, those on its examined tokens included."""
+    out[:] = state.icons[seat]
+    for token in range(_TOKENS):
+        if state.token_status[token] == HELD and state.token_seat[token] == seat:
+            kind = state.token[token]
+            if kind != PLUS_TOKEN:
+                out[kind] += 1
+
+
+@njit
+def scores(state, out):
+    """Write each seat's points: majorities, ties scoring for all, less 3 for every icon it has no tile of."""
+    if state.players == 1:
+        solitaire.scores(state, out)
+        return
+    players = state.players
+    counts = np.zeros((players, _ICONS), np.int64)
+    for seat in range(players):
+        with_tokens(state, seat, counts[seat])
+    for seat in range(players):
+        points = 0
+        for icon in range(_ICONS):
+            if counts[seat, icon] == counts[:, icon].max():
+                points += counts[seat, icon]
+            if state.icons[seat, icon] == 0:
+                points -= MISSING_PENALTY
+        out[seat] = points
+
+
+@njit
+def winners(state, out):
+    """Write 1 for each winner: most points, then fewest tiles, then shared."""
+    if state.players == 1:
+        solitaire.winners(state, out)
+        return
+    players = state.players
+    points = np.zeros(players, np.int64)
+    scores(state, points)
+    best = points.max()
+    fewest = CELLS + 1
+    for seat in range(players):
+        if points[seat] == best:
+            fewest = min(fewest, np.int64(state.tiles[seat]))
+    for seat in range(players):
+        out[seat] = points[seat] == best and state.tiles[seat] == fewest
+
+
+@njit
+def returns(state, out):
+    """Write each seat's final utility: `win` shares one win, `margin` counts points above the mean."""
+    if state.players == 1:
+        solitaire.returns(state, out)
+        return
+    players = state.players
+    if state.reward == 0:
+        won = np.zeros(players, np.int64)
+        winners(state, won)
+        for seat in range(players):
+            out[seat] = (players * won[seat] / won.sum() - 1) / (players - 1)
+    else:
+        points = np.zeros(players, np.int64)
+        scores(state, points)
+        for seat in range(players):
+            out[seat] = points[seat] - points.sum() / players
+
+
+# --- what a seat can't know -------------------------------------------------------------------------------
+
+
+@njit
+def is_hidden(state, seat, token):
+    """Tell whether a dealt token's kind is hidden from a seat."""
+    status = state.token_status[token]
+    if status == HELD:
+        return state.token_seat[token] != seat
+    return status != USED
+
+
+@njit
+def redeal(state, seat):
+    """Redraw all tokens (and, alone, all tiles) that the seat can't know, consistent with what it sees.
+
+    A decision of another seat that exists only through a "+" shows that the seat has one, so that token stays.
+    """
+    if state.players == 1:
+        solitaire.redeal(state)
+        return
+    shown = -1
+    if state.seat >= 0 and state.seat != seat and state.removed[state.seat] > 0:
+        shown = revealed_plus(state)
+    pool = np.empty(_TOKENS + UNUSED_TOKENS, np.int8)
+    count = 0
+    for token in range(_TOKENS):
+        if token != shown and is_hidden(state, seat, token):
+            pool[count] = state.token[token]
+            count += 1
+    pool[count : count + UNUSED_TOKENS] = state.unused
+    shuffle(state, pool[: count + UNUSED_TOKENS])
+    count = 0
+    for token in range(_TOKENS):
+        if token != shown and is_hidden(state, seat, token):
+            state.token[token] = pool[count]
+            count += 1
+    state.unused[:] = pool[count : count + UNUSED_TOKENS]
+
+
+@njit
+def revealed_plus(state):
+    """Return the acting seat's "+" token if, without it, the decision it faces would have resolved by itself."""
+    token = held_plus(state, state.seat)
+    if token < 0:
+        return -1
+    state.token_status[token] = USED
+    other = held_plus(state, state.seat)
+    if other >= 0:
+        state.token_status[other] = USED
+    asked = single_payment(state) == -2 if state.phase == PAY else not only_pass(state)
+    state.token_status[token] = HELD
+    if other >= 0:
+        state.token_status[other] = HELD
+    return -1 if asked else token
