@@ -11,7 +11,6 @@ COVERAGE_TESTS ?= tests
 
 PY := .venv/bin/python
 READY := .venv/.ready
-FRESH := .venv/.compiled
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -20,13 +19,13 @@ FRESH := .venv/.compiled
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-train: $(FRESH)  ## train a policy, export it, measure it; runs/<name>/report.md tells how it went
+train: $(READY)  ## train a policy, export it, measure it; runs/<name>/report.md tells how it went
 	$(PY) -m training.selfplay --config configs/forest.yaml $(ARGS)
 
-test: $(FRESH)  ## run the tests
+test: $(READY)  ## run the tests
 	$(PY) -m pytest -q -n $(JOBS) $(ARGS)
 
-test-slow: $(FRESH)  ## run the heavier checks
+test-slow: $(READY)  ## run the heavier checks
 	$(PY) -m pytest -q -n $(JOBS) -m slow $(ARGS)
 
 lint: $(READY)  ## check style and format
@@ -44,7 +43,7 @@ coverage: $(READY)  ## measure, uncompiled, that the tests reach every line and 
 	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -q $(COVERAGE_TESTS)
 	$(PY) -m coverage report --include='spirits_env/games/*' --fail-under=100
 
-bench: $(FRESH)  ## measure speed
+bench: $(READY)  ## measure speed
 	$(PY) -m benchmarks $(ARGS)
 
 clean:  ## remove what can be made again; keeps runs/
@@ -68,11 +67,4 @@ $(READY): pyproject.toml constraints.txt
 	@if [ -n '$(REMAKE)' ] || ! $(PY) -m pip --version >/dev/null 2>&1; then $(PYTHON) -m venv --clear .venv; fi
 	$(PY) -m pip install -q -c constraints.txt torch
 	$(PY) -m pip install -q -c constraints.txt -e '.[policy,render,train,dev]'
-	@touch $@
-
-# Numba keeps machine code beside the sources and looks only at the file of a compiled function, not at the files of what
-# it calls: after an edit, old machine code could be served. So an edit of what is compiled drops all of it.
-COMPILED := spirits_env/game.py spirits_env/batch.py spirits_env/games spirits_env/agents
-$(FRESH): $(READY) $(shell find $(COMPILED) -name '*.py' 2>/dev/null)
-	@find spirits_env -name '*.nb[ic]' -delete
 	@touch $@

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -18,7 +18,7 @@ import numpy as np
 from numba import config, get_num_threads, njit, prange, set_num_threads
 
 from spirits_env import games
-from spirits_env.game import Game, draw, stream
+from spirits_env.game import Game, IllegalAction, fork, stream
 
 # The names a kernel below finds bound to its game's functions.
 deal: Any
@@ -115,25 +115,6 @@ def _lookahead(states, mask, values):
                 values[i, action] = evaluate(trial[0], seat)
 
 
-@njit(cache=True)
-def choose_uniform(states, mask, actions):
-    """Draw a legal action for each record, uniformly, from the record's generator; -1 where there is none."""
-    for i in range(states.shape[0]):
-        legal_actions = 0
-        for action in range(mask.shape[1]):
-            legal_actions += mask[i, action]
-        actions[i] = -1
-        if legal_actions == 0:
-            continue
-        chosen = draw(states[i], legal_actions)
-        for action in range(mask.shape[1]):
-            if mask[i, action]:
-                if chosen == 0:
-                    actions[i] = action
-                    break
-                chosen -= 1
-
-
 @dataclass(frozen=True)
 class Kernels:
     """A game's compiled loops; see the functions of the same names in this module."""
@@ -196,3 +177,210 @@ def kernels(game: Game) -> Kernels:
             file=sys.stderr,
         )
     return Kernels(**made)
+
+
+# Purposes that name streams of chance beside the deals: agents' choices, and seats in rotation.
+AGENTS, SEATS = 1, 2
+
+
+@dataclass(frozen=True)
+class Views:
+    """What some seats to act may know, one row per game: all that an agent is ever given.
+
+    Attributes:
+        game: The game being played.
+        observation: Shape `(k, game.layout.size)`, int8.
+        mask: Legal actions, shape `(k, len(game.actions))`, int8.
+        seat: Seat numbers, shape `(k,)`, int8.
+        chance: A generator of chance per row, shape `(k,)`, uint64; drawing moves it on.
+    """
+
+    game: Game
+    observation: np.ndarray
+    mask: np.ndarray
+    seat: np.ndarray
+    chance: np.ndarray
+    _states: np.ndarray = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.seat)
+
+    def __getitem__(self, row: int) -> Views:
+        """Return one row as views of length one; its generator is shared."""
+        part = slice(row, row + 1)
+        return Views(
+            self.game, self.observation[part], self.mask[part], self.seat[part], self.chance[part], self._states[part]
+        )
+
+    def redealt(self) -> np.ndarray:
+        """Copy the games with all that the seats can't know redrawn, for agents that look ahead.
+
+        Returns:
+            Records of shape `(k,)`, consistent with what each seat sees.
+        """
+        states = self._states.copy()
+        # The copies' chance must not be the true games' future.
+        states["rng"] = fork(self.chance)
+        kernels(self.game).redeal(states, self.seat)
+        return states
+
+
+class Batch:
+    """N games stepped together; each lane deals its games from its own generator.
+
+    The arrays are the batch's own buffers: read them before the next step, or copy.
+
+    Attributes:
+        states: The records, shape `(n,)`.
+        mask: Legal actions of the seat to act, `(n, actions)` int8.
+        observation: What the seat to act sees, `(n, layout.size)` int8.
+        seat: The seat to act, `(n,)` int8; -1 at the end.
+        done: Whether the lane's game ended in its last step, `(n,)` bool.
+        utility: Returns per seat of the games that ended, `(n, seats)` float32.
+        points: Their scores, `(n, seats)` int16.
+        won: Their winners as 0/1, `(n, seats)` int8.
+        chance: Generators for the agents in each lane and seat, `(n, seats)` uint64.
+    """
+
+    def __init__(
+        self,
+        game: str | Game,
+        count: int,
+        players: int = 2,
+        options: Mapping[str, Any] | None = None,
+        threads: int = 1,
+        autoreset: bool = False,
+    ) -> None:
+        """Make the lanes; call `reset` to deal.
+
+        Args:
+            game: A game or its name.
+            count: Number of lanes.
+            players: Players in every game.
+            options: The game's options by name.
+            threads: Threads that step the lanes.
+            autoreset: Whether a finished lane deals its next game within the step.
+
+        Raises:
+            ValueError: If an argument is not allowed.
+        """
+        self.game = games.load(game) if isinstance(game, str) else game
+        if count < 1:
+            raise ValueError(f"The number of games was {count}; give at least 1.")
+        if threads < 1:
+            raise ValueError(f"The number of threads was {threads}; give at least 1.")
+        self.players = self.game.check_players(players)
+        self.options = self.game.check_options(options or {})
+        self.states = self.game.blank(count, players, self.options)
+        self.lanes = np.arange(count)
+        self.threads = threads
+        self.autoreset = autoreset
+        seats = self.game.seats
+        self.mask = np.zeros((count, len(self.game.actions)), np.int8)
+        self.observation = np.zeros((count, self.game.layout.size), np.int8)
+        self.seat = np.full(count, -1, np.int8)
+        self.done = np.zeros(count, np.bool_)
+        self.utility = np.zeros((count, seats), np.float32)
+        self.points = np.zeros((count, seats), np.int16)
+        self.won = np.zeros((count, seats), np.int8)
+        self.chance = np.zeros((count, seats), np.uint64)
+        self._kernels = kernels(self.game)
+        self._step = self._kernels.step if threads == 1 else self._kernels.step_threads
+
+    def __len__(self) -> int:
+        return len(self.lanes)
+
+    def seed(self, seeds: Sequence[int], lanes: np.ndarray | None = None) -> None:
+        """Start the generators of some lanes from whole-number seeds."""
+        for lane, seed in zip(self.lanes if lanes is None else lanes, seeds, strict=True):
+            self.states["rng"][lane] = stream(seed)
+            for seat in range(self.game.seats):
+                self.chance[lane, seat] = stream(seed, AGENTS, seat)
+
+    def reset(self, seeds: Sequence[int] | None = None, lanes: np.ndarray | None = None) -> None:
+        """Deal new games in some lanes (all by default).
+
+        Args:
+            seeds: One seed per lane; None goes on with each lane's generator.
+            lanes: Lane numbers.
+        """
+        lanes = self.lanes if lanes is None else lanes
+        if seeds is not None:
+            self.seed(seeds, lanes)
+        elif not self.states["rng"][lanes].all():
+            raise ValueError("These games were never seeded; give seeds to the first reset.")
+        self._kernels.deal(self.states, lanes, self.mask, self.observation, self.seat)
+        self.done[lanes] = False
+
+    def step(self, actions: np.ndarray, lanes: np.ndarray | None = None) -> None:
+        """Play one decision in each of some lanes (all by default).
+
+        Args:
+            actions: Whole numbers, one per lane.
+            lanes: Lane numbers, each at most once.
+
+        Raises:
+            IllegalAction: If any action is illegal; then nothing at all was played.
+        """
+        lanes = self.lanes if lanes is None else lanes
+        actions = np.asarray(actions)
+        if actions.shape != lanes.shape or not np.issubdtype(actions.dtype, np.integer):
+            raise IllegalAction(
+                f"The actions were an array of shape {actions.shape} and dtype {actions.dtype}; "
+                f"give whole numbers of shape {lanes.shape}."
+            )
+        if self.threads > 1 and self.threads != get_num_threads():
+            set_num_threads(self.threads)
+        wrong = self._step(
+            self.states,
+            lanes,
+            actions.astype(np.int64, copy=False),
+            self.autoreset,
+            self.mask,
+            self.observation,
+            self.seat,
+            self.done,
+            self.utility,
+            self.points,
+            self.won,
+        )
+        if wrong != NO_LANE:
+            lane = lanes[wrong]
+            error = self.game.refusal(int(actions[wrong]), int(self.states["phase"][lane]), self.mask[lane])
+            raise IllegalAction(f"In game {lane}: {error}")
+
+    def view(self, lanes: np.ndarray, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return fresh observations and masks of the given seats in the given lanes."""
+        observation = np.empty((len(lanes), self.game.layout.size), np.int8)
+        mask = np.empty((len(lanes), len(self.game.actions)), np.int8)
+        self._kernels.view(self.states, lanes, seats, mask, observation)
+        return observation, mask
+
+    def ask(self, agent: Any, lanes: np.ndarray) -> np.ndarray:
+        """Let an agent choose for the seats to act in some lanes.
+
+        Returns:
+            Actions, shape `(len(lanes),)`, int64.
+
+        Raises:
+            IllegalAction: If the agent chooses an illegal action.
+        """
+        seats = self.seat[lanes]
+        views = Views(
+            self.game,
+            self.observation[lanes],
+            self.mask[lanes],
+            seats,
+            self.chance[lanes, seats],
+            self.states[lanes],
+        )
+        actions = np.asarray(agent.act_many(views))
+        self.chance[lanes, seats] = views.chance
+        if actions.shape != lanes.shape or not np.issubdtype(actions.dtype, np.integer):
+            raise IllegalAction(f"Agent {agent} gave {actions!r}; give {len(lanes)} whole numbers.")
+        for lane, action in zip(lanes, actions, strict=True):
+            if not (0 <= action < self.mask.shape[1] and self.mask[lane, action]):
+                raise IllegalAction(
+                    f"Agent {agent}: {self.game.refusal(int(action), int(self.states['phase'][lane]), self.mask[lane])}"
+                )
+        return actions.astype(np.int64, copy=False)

@@ -22,6 +22,10 @@ _LOW = np.uint64(0xFFFFFFFF)
 _SCRAMBLE = np.uint64(0x9E3779B1)
 
 
+class IllegalAction(ValueError):
+    """An action that is no legal action of the seat to act; the game is as it was before."""
+
+
 def stream(*keys: int) -> int:
     """Turn whole numbers into the starting point of an independent stream of chance.
 
@@ -42,19 +46,65 @@ def stream(*keys: int) -> int:
 
 
 @njit
-def draw(state, bound):
-    """Draw a whole number from 0 to `bound - 1` and move the state's generator on.
+def advance(chance):
+    """Move a generator of chance (uint64) one step on: xorshift64 (Marsaglia, 2003)."""
+    chance ^= chance << _SHIFT_A
+    chance ^= chance >> _SHIFT_B
+    chance ^= chance << _SHIFT_C
+    return chance
 
-    The generator is xorshift64 (Marsaglia, 2003) with its upper half scrambled by a multiplication that cannot
-    overflow, so that the compiled and the uncompiled code agree bit by bit.
+
+@njit
+def scale(chance, bound):
+    """Turn a generator's value into a whole number from 0 to `bound - 1`.
+
+    The upper half is scrambled by a multiplication that cannot overflow, so that the compiled and the uncompiled
+    code agree bit by bit.
     """
-    x = state.rng
-    x ^= x << _SHIFT_A
-    x ^= x >> _SHIFT_B
-    x ^= x << _SHIFT_C
-    state.rng = x
-    upper = ((x >> _HALF) * _SCRAMBLE) & _LOW
+    upper = ((chance >> _HALF) * _SCRAMBLE) & _LOW
     return np.int64((upper * np.uint64(bound)) >> _HALF)
+
+
+@njit
+def draw(state, bound):
+    """Draw a whole number from 0 to `bound - 1` and move the state's generator on."""
+    state.rng = advance(state.rng)
+    return scale(state.rng, bound)
+
+
+@njit(cache=True)
+def choose_uniform(chance, mask, actions):
+    """Draw a legal action per row, uniformly, from the row's generator (uint64); -1 where there is none."""
+    for i in range(mask.shape[0]):
+        legal_actions = 0
+        for action in range(mask.shape[1]):
+            legal_actions += mask[i, action]
+        actions[i] = -1
+        if legal_actions == 0:
+            continue
+        chance[i] = advance(chance[i])
+        chosen = scale(chance[i], legal_actions)
+        for action in range(mask.shape[1]):
+            if mask[i, action]:
+                if chosen == 0:
+                    actions[i] = action
+                    break
+                chosen -= 1
+
+
+def fork(chance: np.ndarray) -> np.ndarray:
+    """Split generators: move each one step on and return as many new ones with another course.
+
+    Args:
+        chance: Generators, shape `(k,)`, uint64; changed in place.
+
+    Returns:
+        Generators of the same shape.
+    """
+    chance ^= chance << _SHIFT_A
+    chance ^= chance >> _SHIFT_B
+    chance ^= chance << _SHIFT_C
+    return np.array([stream(int(value)) for value in chance], np.uint64)
 
 
 @njit
@@ -265,9 +315,7 @@ class Game:
         known = {option.name: option for option in self.options}
         for name in options:
             if name not in known:
-                raise ValueError(
-                    f"Option {name!r} is unknown to {self.title}; its options are {', '.join(known)}."
-                )
+                raise ValueError(f"Option {name!r} is unknown to {self.title}; its options are {', '.join(known)}.")
         values = {name: options.get(name, option.default) for name, option in known.items()}
         for name, value in values.items():
             known[name].index(value)
@@ -288,6 +336,30 @@ class Game:
     def read_options(self, state: Any) -> dict[str, Any]:
         """The options a record was made with, by name."""
         return {option.name: option.choices[int(state[option.name])] for option in self.options}
+
+    def check_action(self, action: Any) -> int:
+        """Return an action as a Python int, whatever whole-number type it came as.
+
+        Raises:
+            IllegalAction: If it is not a whole number (an int, a NumPy integer or a 0-d integer array).
+        """
+        if type(action) is int or isinstance(action, np.integer):
+            return int(action)
+        if isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer):
+            return int(action)
+        raise IllegalAction(
+            f"The action was {action!r} ({type(action).__name__}); "
+            f"give a whole number from 0 to {len(self.actions) - 1}."
+        )
+
+    def refusal(self, action: int, phase: int, mask: np.ndarray) -> IllegalAction:
+        """Make the error for an action that the mask does not allow."""
+        name = self.actions[action].name if 0 <= action < len(self.actions) else "no action"
+        allowed = ", ".join(f"{i} ({self.actions[i].name})" for i in np.flatnonzero(mask))
+        return IllegalAction(
+            f"Action {action} ({name}) is not legal in phase {self.phases[phase]!r}; "
+            + (f"the legal actions are {allowed}." if allowed else "the game is over, so reset it first.")
+        )
 
     def action_id(self, name: str) -> int:
         """Return the id of the action with this name.

@@ -1,2 +1,6 @@
-def draw_text(state, seat): return ""
-def draw_scene(state, seat): return ""
+def draw_text(state, seat):
+    return ""
+
+
+def draw_scene(state, seat):
+    return ""

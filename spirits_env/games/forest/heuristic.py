@@ -98,9 +98,7 @@ def unknown_tokens(state, owner, seat):
     count = 0
     for token in range(len(state.token)):
         status = state.token_status[token]
-        if state.token_seat[token] == owner and (
-            status == UNEXAMINED or (status == HELD and owner != seat)
-        ):
+        if state.token_seat[token] == owner and (status == UNEXAMINED or (status == HELD and owner != seat)):
             count += 1
     return count
 

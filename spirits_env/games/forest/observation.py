@@ -22,7 +22,7 @@ from spirits_env.games.forest.components import (
     TOKEN_CELLS,
     TOKENS,
 )
-from spirits_env.games.forest.rules import can_take, end_cell, with_tokens
+from spirits_env.games.forest.rules import can_take, end_cell
 from spirits_env.games.forest.state import HELD, LYING, PHASES, USED
 
 _ICONS, _SPIRITS, _POWERS, _TOKENS = len(ICONS), len(SPIRITS), len(POWERS), len(TOKENS)
@@ -33,8 +33,8 @@ LAYOUT = Layout(
         Slice("spirit", (_SPIRITS, CELLS), 0, 1, "the tile's spirit (zero where the tile lies face down)"),
         Slice("double", (CELLS,), 0, 1, "the tile has two symbols"),
         Slice("power", (_POWERS, CELLS), 0, 1, "the tile's power icon: moon, sun, fire"),
-        Slice("token", (CELLS,), 0, 1, "a favor token lies face down on the tile"),
         Slice("gem", (MAX_SEATS, CELLS), 0, 1, "a gem of this seat lies on the tile"),
+        Slice("token", (CELLS,), 0, 1, "a favor token lies face down on the tile"),
         Slice("end", (CELLS,), 0, 1, "the tile is an end of its row"),
         Slice("takeable", (MAX_SEATS, CELLS), 0, 1, "an end this seat could take: free, own gem, or a gem to pay"),
         Slice("paying", (CELLS,), 0, 1, "the tile being paid for"),
@@ -95,58 +95,74 @@ _OWN_ICONS = LAYOUT["own_icons"].start
 _MISSING = LAYOUT["missing"].start
 _ICONS_LEFT = LAYOUT["icons_left"].start
 _MAX_TURN = 127
+_NOBODY = -2
+_I0, _I1, _I2, _I3, _I4, _I5, _I6, _I7, _I8 = (np.int8(i) for i in range(9))
 
 
 @njit
 def observe(state, seat, out):
     """Write what a seat may know into an int8 vector of `LAYOUT.size` entries."""
-    out[:] = 0
-    observe_tiles(state, out)
+    observe_tiles(state, seat, out)
+    out[_TOKEN:] = 0
     observe_ends(state, seat, out)
-    observe_gems(state, seat, out)
     observe_table(state, seat, out)
     observe_seats(state, seat, out)
     observe_tokens(state, seat, out)
 
 
 @njit
-def write_and(out, one, other):
-    """Write one plane as the product of two, over slices, so that the loop vectorises."""
-    for i in range(out.shape[0]):
-        out[i] = one[i] & other[i]
+def observe_tiles(state, seat, out):
+    """Write the planes of what is printed on the tiles (the visible ones only) and of the gems."""
+    players = state.players
+    gems = (
+        np.int8(seat),
+        np.int8((seat + 1) % players if players > 1 else _NOBODY),
+        np.int8((seat + 2) % players if players > 2 else _NOBODY),
+        np.int8((seat + 3) % players if players > 3 else _NOBODY),
+    )
+    if players > 1:
+        write_planes(out, state.present, state.present, state.spirit, state.symbols, state.power, state.gem, gems)
+        return
+    visible = np.zeros(CELLS, np.int8)
+    for row in range(ROWS):
+        if state.left[row] <= state.right[row]:
+            visible[row * COLUMNS + state.left[row]] = 1
+            visible[row * COLUMNS + state.right[row]] = 1
+    write_planes(out, state.present, visible, state.spirit, state.symbols, state.power, state.gem, gems)
 
 
 @njit
-def write_equal(out, values, value, gate):
-    """Write one plane: 1 where the value is met and the gate is open."""
-    for i in range(out.shape[0]):
-        out[i] = (values[i] == value) & gate[i]
+def write_planes(out, present, visible, spirit, symbols, power, gem, gems):
+    """Write all tile planes in one pass over the cells.
 
-
-@njit
-def observe_tiles(state, out):
-    """Write the planes of what is printed on the tiles, the visible ones only."""
-    present = out[_PRESENT : _PRESENT + CELLS]
-    present[:] = state.present
-    visible = present
-    if state.players == 1:
-        visible = np.zeros(CELLS, np.int8)
-        for row in range(ROWS):
-            if state.left[row] <= state.right[row]:
-                visible[row * COLUMNS + state.left[row]] = 1
-                visible[row * COLUMNS + state.right[row]] = 1
-    for spirit in range(_SPIRITS):
-        start = _SPIRIT + spirit * CELLS
-        write_equal(out[start : start + CELLS], state.spirit, spirit, visible)
-    write_equal(out[_DOUBLE : _DOUBLE + CELLS], state.symbols, 2, visible)
-    for power in range(_POWERS):
-        start = _POWER + power * CELLS
-        write_equal(out[start : start + CELLS], state.power, power, visible)
+    One loop with a line per plane, each comparing int8 with int8, is the form that the compiler vectorises.
+    """
+    cells = present.shape[0]
+    for i in range(cells):
+        seen = visible[i]
+        out[_PRESENT + i] = present[i]
+        out[_SPIRIT + i] = seen & np.int8(spirit[i] == _I0)
+        out[_SPIRIT + cells + i] = seen & np.int8(spirit[i] == _I1)
+        out[_SPIRIT + 2 * cells + i] = seen & np.int8(spirit[i] == _I2)
+        out[_SPIRIT + 3 * cells + i] = seen & np.int8(spirit[i] == _I3)
+        out[_SPIRIT + 4 * cells + i] = seen & np.int8(spirit[i] == _I4)
+        out[_SPIRIT + 5 * cells + i] = seen & np.int8(spirit[i] == _I5)
+        out[_SPIRIT + 6 * cells + i] = seen & np.int8(spirit[i] == _I6)
+        out[_SPIRIT + 7 * cells + i] = seen & np.int8(spirit[i] == _I7)
+        out[_SPIRIT + 8 * cells + i] = seen & np.int8(spirit[i] == _I8)
+        out[_DOUBLE + i] = seen & np.int8(symbols[i] == _I2)
+        out[_POWER + i] = seen & np.int8(power[i] == _I0)
+        out[_POWER + cells + i] = seen & np.int8(power[i] == _I1)
+        out[_POWER + 2 * cells + i] = seen & np.int8(power[i] == _I2)
+        out[_GEM + i] = np.int8(gem[i] == gems[0])
+        out[_GEM + cells + i] = np.int8(gem[i] == gems[1])
+        out[_GEM + 2 * cells + i] = np.int8(gem[i] == gems[2])
+        out[_GEM + 3 * cells + i] = np.int8(gem[i] == gems[3])
 
 
 @njit
 def observe_ends(state, seat, out):
-    """Write which tiles are ends of their rows, and who could take them."""
+    """Write which tiles are ends of their rows and who could take them, what is paid for, what was lifted."""
     players = state.players
     for end in range(2 * ROWS):
         cell = end_cell(state, end)
@@ -156,17 +172,6 @@ def observe_ends(state, seat, out):
         for relative in range(players):
             if can_take(state, (seat + relative) % players, cell):
                 out[_TAKEABLE + relative * CELLS + cell] = 1
-
-
-@njit
-def observe_gems(state, seat, out):
-    """Write gems on tiles, the tile being paid for and where the lifted gem came from."""
-    players = state.players
-    for relative in range(players):
-        absolute = (seat + relative) % players
-        if state.placed[absolute] > 0:
-            start = _GEM + relative * CELLS
-            write_equal(out[start : start + CELLS], state.gem, absolute, state.present)
     if state.paying >= 0:
         out[_PAYING + state.paying] = 1
     if state.lifted >= 0:
@@ -192,8 +197,7 @@ def observe_table(state, seat, out):
 @njit
 def observe_seats(state, seat, out):
     """Write each seat's collection and gems."""
-    players = state.players
-    collectors = max(players, 2)
+    collectors = max(state.players, 2)
     left = out[_ICONS_LEFT : _ICONS_LEFT + _ICONS]
     left[:] = ICON_TOTALS
     for relative in range(collectors):
@@ -203,17 +207,28 @@ def observe_seats(state, seat, out):
         out[_PLACED + relative] = state.placed[absolute]
         out[_REMOVED + relative] = state.removed[absolute]
         out[_TILES + relative] = state.tiles[absolute]
-        for icon in range(_ICONS):
-            count = state.icons[absolute, icon]
-            out[_ICONS_AT + relative * _ICONS + icon] = count
-            out[_MISSING + relative * _ICONS + icon] = count == 0
-            left[icon] -= count
-    with_tokens(state, seat, out[_OWN_ICONS : _OWN_ICONS + _ICONS])
+        start = relative * _ICONS
+        write_icons(
+            state.icons[absolute],
+            out[_ICONS_AT + start : _ICONS_AT + start + _ICONS],
+            out[_MISSING + start : _MISSING + start + _ICONS],
+            left,
+        )
+    out[_OWN_ICONS : _OWN_ICONS + _ICONS] = state.icons[seat]
+
+
+@njit
+def write_icons(icons, out, missing, left):
+    """Write one seat's icons and which it lacks, and take them off what is left in the forest."""
+    for i in range(icons.shape[0]):
+        out[i] = icons[i]
+        missing[i] = icons[i] == 0
+        left[i] -= icons[i]
 
 
 @njit
 def observe_tokens(state, seat, out):
-    """Write tokens lying and held, and the observer's own by kind."""
+    """Write tokens lying and held, and the observer's own by kind and among its icons."""
     collectors = max(state.players, 2)
     for token in range(len(TOKEN_CELLS)):
         status = state.token_status[token]
@@ -233,4 +248,7 @@ def observe_tokens(state, seat, out):
         else:
             out[_TOKENS_HELD + relative] += 1
             if owner == seat and status == HELD:
-                out[_OWN_TOKENS + state.token[token]] += 1
+                kind = state.token[token]
+                out[_OWN_TOKENS + kind] += 1
+                if kind != PLUS_TOKEN:
+                    out[_OWN_ICONS + kind] += 1

@@ -290,11 +290,7 @@ def examine_tokens(state):
 def held_plus(state, seat):
     """Return the index of an unused "+" token the seat has examined, or -1."""
     for token in range(_TOKENS):
-        if (
-            state.token_status[token] == HELD
-            and state.token_seat[token] == seat
-            and state.token[token] == PLUS_TOKEN
-        ):
+        if state.token_status[token] == HELD and state.token_seat[token] == seat and state.token[token] == PLUS_TOKEN:
             return token
     return -1
 
@@ -512,6 +508,7 @@ def settle(state):
 @njit
 def finish(state):
     """The last tile is collected: nobody acts any more."""
+    state.turn += 1
     state.seat = -1
     state.phase = END
     state.first_spirit = -1

@@ -1,0 +1,107 @@
+"""A game as JSON: written, read, checked and replayed.
+
+A record holds the set-up and the decisions; scores and winners are kept to check the replay against.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from spirits_env import games
+from spirits_env.state import State
+
+KEYS = ("game", "version", "players", "options", "setup", "actions", "scores", "winners")
+
+
+def write(state: State) -> dict[str, Any]:
+    """Turn a game, finished or not, into a record.
+
+    Returns:
+        A dict for `json.dump`; scores and winners are empty lists before the end.
+    """
+    over = state.seat < 0
+    return {
+        "game": state.game.name,
+        "version": state.game.version,
+        "players": state.players,
+        "options": state.options,
+        "setup": state.setup(),
+        "actions": list(state.history),
+        "scores": state.scores() if over else [],
+        "winners": state.winners() if over else [],
+    }
+
+
+def save(state: State, path: str | Path) -> None:
+    """Write a game to a JSON file."""
+    Path(path).write_text(json.dumps(write(state)) + "\n", encoding="utf-8")
+
+
+def load(path: str | Path) -> State:
+    """Replay the record in a JSON file.
+
+    Raises:
+        ValueError: If the file is not JSON, or its record does not replay.
+        OSError: If the file can't be read.
+    """
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a JSON file ({error}); give one written by spirits_env.record.save.") from None
+    return replay(record)
+
+
+def replay(record: Any, plies: int | None = None) -> State:
+    """Play a record through.
+
+    Args:
+        record: A dict as `write` makes it.
+        plies: Stop after so many decisions; None plays all.
+
+    Returns:
+        The game after these decisions.
+
+    Raises:
+        ValueError: If a key is missing or unknown, the game or version is another one, the set-up is impossible, a
+            decision is illegal, or scores and winners are not those of the replayed game.
+    """
+    state = _start(record)
+    actions = record["actions"]
+    if not isinstance(actions, list):
+        raise ValueError(f"The record's actions are a {type(actions).__name__}; give a list of action ids.")
+    for ply, action in enumerate(actions[:plies]):
+        try:
+            state.play(action)
+        except ValueError as error:
+            raise ValueError(f"The record does not replay at ply {ply}: {error}") from None
+    if plies is None:
+        _check_outcome(state, record)
+    return state
+
+
+def _start(record: Any) -> State:
+    """Check a record's head and deal its set-up."""
+    if not isinstance(record, Mapping):
+        raise ValueError(f"The record was a {type(record).__name__}; give a dict with the keys {', '.join(KEYS)}.")
+    if set(record) != set(KEYS):
+        given = ", ".join(str(key) for key in record) or "none"
+        raise ValueError(f"The record has the keys {given}; it needs exactly {', '.join(KEYS)}.")
+    if not isinstance(record["game"], str) or not isinstance(record["options"], Mapping):
+        raise ValueError("The record needs a game name and a dict of options.")
+    game = games.load(record["game"])
+    if record["version"] != game.version:
+        raise ValueError(
+            f"The record is of {game.name} version {record['version']!r}; this package plays version {game.version}."
+        )
+    return State(game, record["players"], seed=0, setup=record["setup"], **record["options"])
+
+
+def _check_outcome(state: State, record: Mapping[str, Any]) -> None:
+    """Compare scores and winners with those of the replayed game."""
+    replayed = write(state)
+    for key in ("scores", "winners"):
+        if record[key] != replayed[key]:
+            raise ValueError(f"The record says {key} {record[key]!r}; its replay gives {replayed[key]!r}.")

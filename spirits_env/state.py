@@ -1,0 +1,240 @@
+"""One game as a value: what the faces of a single game, records and tools stand on.
+
+It can be played, viewed, copied, pickled, compared and hashed; equal values are equal games.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spirits_env import games
+from spirits_env.batch import NO_LANE, kernels
+from spirits_env.game import Game, stream
+
+_ONLY = np.zeros(1, np.int64)
+
+
+class State:
+    """One game in progress.
+
+    Attributes:
+        game: The game.
+        record: The record itself (`np.record`); writing to it is at your own risk.
+        seat: The seat to act, -1 at the end.
+        history: The actions played since the deal.
+    """
+
+    def __init__(
+        self,
+        game: str | Game = "forest",
+        players: int = 2,
+        seed: int | None = None,
+        setup: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Deal a game.
+
+        Args:
+            game: A game or its name.
+            players: Number of players.
+            seed: Same seed, same game; None takes one from the system.
+            setup: A JSON set-up to start from instead of a random deal.
+            **options: The game's options.
+
+        Raises:
+            ValueError: If an argument is not allowed.
+        """
+        self.game = games.load(game) if isinstance(game, str) else game
+        self._states = self.game.blank(1, players, options)
+        self._allocate()
+        self.deal(int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed, setup)
+
+    def _allocate(self) -> None:
+        """Make the buffers that the compiled loops fill."""
+        self._kernels = kernels(self.game)
+        self._mask = np.zeros((1, len(self.game.actions)), np.int8)
+        self._observation = np.zeros((1, self.game.layout.size), np.int8)
+        self._seat = np.zeros(1, np.int8)
+        self._done = np.zeros(1, np.bool_)
+        self._utility = np.zeros((1, self.game.seats), np.float32)
+        self._points = np.zeros((1, self.game.seats), np.int16)
+        self._won = np.zeros((1, self.game.seats), np.int8)
+        self._action = np.zeros(1, np.int64)
+
+    def deal(self, seed: int | None = None, setup: Mapping[str, Any] | None = None) -> None:
+        """Start a new game with the same players and options.
+
+        Args:
+            seed: A whole number to start the generator from; None goes on with it.
+            setup: A JSON set-up instead of a random deal.
+
+        Raises:
+            ValueError: If the set-up is impossible; the game is then as it was.
+        """
+        states = self._states.copy()
+        if seed is not None:
+            states["rng"] = stream(seed)
+        if setup is None:
+            self._states = states
+            self._kernels.deal(states, _ONLY, self._mask, self._observation, self._seat)
+        else:
+            self.game.fill_setup(states[0], setup)
+            self._states = states
+            self._refresh()
+        self.history: list[int] = []
+        self.seat = int(states["seat"][0])
+
+    def _refresh(self) -> None:
+        """Fill the buffers from the record."""
+        self.seat = int(self._states["seat"][0])
+        seats = np.array([max(self.seat, 0)], np.int8)
+        self._kernels.view(self._states, _ONLY, seats, self._mask, self._observation)
+
+    @property
+    def record(self) -> Any:
+        """The game's record."""
+        return self._states[0]
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return int(self._states["players"][0])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The game's options by name."""
+        return self.game.read_options(self.record)
+
+    @property
+    def phase(self) -> str:
+        """Name of the phase."""
+        return self.game.phases[int(self._states["phase"][0])]
+
+    @property
+    def turn(self) -> int:
+        """Number of turns finished."""
+        return int(self._states["turn"][0])
+
+    def mask(self) -> np.ndarray:
+        """Legal actions of the seat to act as a fresh int8 array of shape `(actions,)`; all 0 at the end."""
+        return self._mask[0].copy()
+
+    def legal_actions(self) -> list[int]:
+        """Legal action ids of the seat to act, in order."""
+        return [int(action) for action in np.flatnonzero(self._mask[0])]
+
+    def observation(self, seat: int) -> np.ndarray:
+        """What a seat may know: a fresh int8 array of shape `(layout.size,)`."""
+        if seat == self.seat:
+            return self._observation[0].copy()
+        observation = np.empty_like(self._observation)
+        unused = np.empty_like(self._mask)
+        self._kernels.view(self._states, _ONLY, np.array([seat], np.int8), unused, observation)
+        return observation[0]
+
+    def play(self, action: Any) -> None:
+        """Play one decision of the seat to act.
+
+        Args:
+            action: A legal action id.
+
+        Raises:
+            IllegalAction: If it is anything else; the game is then as it was.
+        """
+        number = self.game.check_action(action)
+        self._action[0] = number
+        wrong = self._kernels.step(
+            self._states,
+            _ONLY,
+            self._action,
+            False,
+            self._mask,
+            self._observation,
+            self._seat,
+            self._done,
+            self._utility,
+            self._points,
+            self._won,
+        )
+        if wrong != NO_LANE:
+            raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0])
+        self.history.append(number)
+        self.seat = int(self._seat[0])
+
+    def _outcome(self) -> None:
+        """Fill the outcome buffers from the record."""
+        self._kernels.outcome(self._states, _ONLY, self._utility, self._points, self._won)
+
+    def returns(self) -> list[float]:
+        """Final utility of each seat under the reward option; 0 before the end."""
+        if self.seat >= 0:
+            return [0.0] * self.players
+        self._outcome()
+        return [float(value) for value in self._utility[0, : self.players]]
+
+    def scores(self) -> list[int]:
+        """Points of each seat, as they would be counted now."""
+        self._outcome()
+        return [int(value) for value in self._points[0, : self.players]]
+
+    def winners(self) -> list[int]:
+        """Seats that win or share the win; none before the end."""
+        if self.seat >= 0:
+            return []
+        self._outcome()
+        return [seat for seat in range(self.players) if self._won[0, seat]]
+
+    def setup(self) -> dict[str, Any]:
+        """The set-up this game was dealt from, as JSON."""
+        return self.game.read_setup(self.record)
+
+    def redealt(self, seat: int, seed: int) -> State:
+        """Copy the game with all that a seat can't know redrawn, and a future of its own."""
+        other = self.copy()
+        other._states["rng"] = stream(seed)
+        self._kernels.redeal(other._states, np.array([seat], np.int8))
+        other._refresh()
+        return other
+
+    def copy(self) -> State:
+        """Return an independent copy."""
+        other = object.__new__(State)
+        other.__setstate__(self.__getstate__())
+        return other
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"game": self.game.name, "states": self._states.copy(), "history": list(self.history)}
+
+    def __setstate__(self, value: dict[str, Any]) -> None:
+        self.game = games.load(value["game"])
+        self._states = value["states"]
+        self.history = value["history"]
+        self._allocate()
+        self._refresh()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self.game is other.game and self._states.tobytes() == other._states.tobytes()
+
+    def __hash__(self) -> int:
+        return hash((self.game.name, self._states.tobytes()))
+
+    def text(self, seat: int | None = None) -> str:
+        """The board as text from a seat's view, or all-seeing."""
+        return self.game.draw_text(self.record, seat)
+
+    def svg(self, seat: int | None = None) -> str:
+        """The board as an SVG document from a seat's view, or all-seeing."""
+        return self.game.draw_scene(self.record, seat)
+
+    def __repr__(self) -> str:
+        return f"<State of {self.game.title}: {self.players} players, turn {self.turn}, {self.phase}, seat {self.seat}>"
