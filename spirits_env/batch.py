@@ -356,6 +356,26 @@ class Batch:
         self._kernels.view(self.states, lanes, seats, mask, observation)
         return observation, mask
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Copy all that the games' future depends on, as plain arrays for `restore`."""
+        return {"states": self.states.view(np.uint8).reshape(len(self), -1).copy(), "chance": self.chance.copy()}
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Put the games back to a snapshot of a batch of the same size and game.
+
+        Raises:
+            ValueError: If the snapshot's arrays have other shapes.
+        """
+        wanted = self.snapshot()
+        if any(np.shape(snapshot[key]) != wanted[key].shape for key in wanted):
+            raise ValueError("The snapshot is of another batch; give one of the same game and number of games.")
+        self.states[...] = np.ascontiguousarray(snapshot["states"]).view(self.states.dtype)[:, 0]
+        self.chance[...] = snapshot["chance"]
+        self.seat[...] = self.states["seat"]
+        self.done[...] = self.seat < 0
+        seats = np.maximum(self.seat, 0)
+        self._kernels.view(self.states, self.lanes, seats, self.mask, self.observation)
+
     def ask(self, agent: Any, lanes: np.ndarray) -> np.ndarray:
         """Let an agent choose for the seats to act in some lanes.
 

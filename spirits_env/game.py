@@ -234,6 +234,31 @@ class Layout(Mapping[str, slice]):
         return {p.name: observation[..., self[p.name]].reshape(*lead, *p.shape) for p in self.slices}
 
 
+@dataclass(frozen=True)
+class Board:
+    """How a game's observation and actions lie on rows of tiles, for networks that share weights over cells.
+
+    The action table starts with the ends (`2 * row + side`) and goes on with the cells, row by row.
+
+    Attributes:
+        rows: Number of rows.
+        columns: Cells in a row.
+        planes: Slices that hold planes of cells, in order, from the start of the observation.
+        present: The plane that tells where a tile lies.
+        icons: Slices with one plane per icon, in the order of the counts.
+        counts: Slices with one entry per icon (or one row of such per seat, the observer's first).
+        picked: Slices with one entry per icon of the first of `icons` that mark some of them.
+    """
+
+    rows: int
+    columns: int
+    planes: tuple[str, ...]
+    present: str
+    icons: tuple[str, ...]
+    counts: tuple[str, ...]
+    picked: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Game:
     """Everything the shared code knows of a game.
@@ -267,6 +292,7 @@ class Game:
         read_setup: `(state) -> setup`: the JSON set-up that a state was dealt from.
         draw_text: `(state, seat) -> str`: the board as text from a seat's view, or all-seeing for None.
         draw_scene: `(state, seat) -> str`: the same as an SVG document.
+        board: How tiles lie in rows, or None for a game without such a board.
     """
 
     name: str
@@ -294,6 +320,7 @@ class Game:
     read_setup: Callable[[Any], dict[str, Any]]
     draw_text: Callable[[Any, int | None], str]
     draw_scene: Callable[[Any, int | None], str]
+    board: Board | None = None
 
     def check_players(self, players: Any) -> int:
         """Return the player count as an int.

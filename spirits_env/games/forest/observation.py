@@ -63,6 +63,8 @@ LAYOUT = Layout(
     )
 )
 
+TILE_PLANES = tuple(part.name for part in LAYOUT.slices if part.shape[-1] == CELLS)
+
 _PRESENT = LAYOUT["present"].start
 _SPIRIT = LAYOUT["spirit"].start
 _DOUBLE = LAYOUT["double"].start

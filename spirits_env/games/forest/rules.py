@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import draw, shuffle
+from spirits_env.game import shuffle
 from spirits_env.games.forest import solitaire
 from spirits_env.games.forest.actions import FIRST_CELL, HAND, PASS, PLUS
 from spirits_env.games.forest.components import (
