@@ -1,0 +1,648 @@
+"""Matches that measure an agent: the same deals for everybody, every seat in turn, and honest intervals.
+
+One agent meets a field of copies of one opponent; games are planned before the first move, so that every game
+counts that was started, however long it takes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spirits_env import games as listing
+from spirits_env.agents import Agent, make_agent
+from spirits_env.batch import AGENTS, Batch, Views, kernels
+from spirits_env.game import Game, stream
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+LANES = 1024
+# Deals of an evaluation have seeds with this bit; training keeps below it, so they never share a seed.
+EVALUATION_BIT = 1 << 63
+_DEALS = 3
+_NORMAL = 1.959964
+# Student's 97.5 % quantiles where the expansion in `_quantile` is too rough.
+_STUDENT = {1: 12.7062, 2: 4.3027}
+
+Progress = Callable[[int, int], None]
+
+
+def deal_seed(seed: int, deal: int) -> int:
+    """Return the seed that deals an evaluation's game.
+
+    Seeds of evaluations are the whole numbers from 2**63 to 2**64 - 1, those of training the ones below: no
+    policy is measured on a deal that was started from a seed it was trained with.
+
+    Args:
+        seed: The evaluation's seed.
+        deal: The deal's number, from 0.
+    """
+    return EVALUATION_BIT | (stream(seed, _DEALS, deal) >> 1)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over deals with its 95 % interval.
+
+    Attributes:
+        mean: Mean of the deals' means.
+        low: Lower end of the interval; None where one deal can't tell.
+        high: Upper end.
+        error: Standard error of the mean: standard deviation of the deals' means by the root of their number.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    error: float | None
+
+
+def _quantile(freedom: int) -> float:
+    """97.5 % quantile of Student's t: expansion in 1/freedom (Abramowitz and Stegun 26.7.5), exact for 1 and 2."""
+    if freedom in _STUDENT:
+        return _STUDENT[freedom]
+    z = _NORMAL
+    return (
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    )
+
+
+def estimate_mean(deals: np.ndarray) -> Estimate:
+    """Estimate a mean from one value per deal: mean +- t * sd / sqrt(deals).
+
+    The games of a deal share its luck, so the deal is what counts as one observation, not the game.
+
+    Args:
+        deals: Each deal's mean over its seatings, shape `(deals,)`.
+    """
+    mean = float(deals.mean())
+    if len(deals) < 2:
+        return Estimate(mean, None, None, None)
+    error = float(deals.std(ddof=1)) / math.sqrt(len(deals))
+    half = _quantile(len(deals) - 1) * error
+    return Estimate(mean, mean - half, mean + half, error)
+
+
+def estimate_share(deals: np.ndarray) -> Estimate:
+    """Estimate a share between 0 and 1 from one value per deal: Wilson's interval at the effective sample size.
+
+    With the standard error SE = sd / sqrt(deals), as many independent games as n = p (1 - p) / SE**2 would be as
+    certain; Wilson's interval (1927) for n, with Student's quantile, is mean +- t * SE in the middle and keeps its
+    promise near 0 and 1, where that one is too narrow. Where all deals came out equal there is no SE, and n is the
+    number of deals: after 100 deals without a loss the share is said to be at least 0.962.
+
+    Args:
+        deals: Each deal's mean over its seatings, shape `(deals,)`, from 0 to 1.
+    """
+    plain = estimate_mean(deals)
+    p, count = plain.mean, float(len(deals))
+    t = _quantile(len(deals) - 1) if len(deals) > 1 else _NORMAL
+    if plain.error:
+        count = p * (1 - p) / plain.error**2
+    centre = (p + t * t / (2 * count)) / (1 + t * t / count)
+    half = t / (1 + t * t / count) * math.sqrt(p * (1 - p) / count + t * t / (4 * count * count))
+    # Rounding must not put the mean outside.
+    return Estimate(p, min(p, max(0.0, centre - half)), max(p, min(1.0, centre + half)), plain.error)
+
+
+@dataclass(frozen=True)
+class SeatRow:
+    """How the agent fared in one seat.
+
+    Attributes:
+        seat: The seat.
+        games: Games played there.
+        share: Win share, shared wins counted 1 by the number of winners.
+        points: Mean points.
+    """
+
+    seat: int
+    games: int
+    share: float
+    points: float
+
+
+@dataclass(frozen=True)
+class Match:
+    """One agent against a field of one opponent.
+
+    Attributes:
+        opponent: Who sat in the other seats; None in solitaire.
+        games: Games played.
+        deals: Deals, each played once per seat.
+        distinct_deals: How many of the deals differ in more than their generator.
+        share: Win share; a shared win counts 1 by the number of winners.
+        points: Own points.
+        margin: Own points minus the mean of the others'; None in solitaire.
+        seats: The same by seat.
+        shared_wins: Games won by several seats, whoever they were.
+        illegal: Illegal choices of the agent; each ended its game as a loss.
+        opponent_illegal: Illegal choices of opponents; each ended its game as a loss of that seat.
+        decisions: Mean decisions per game, of all seats together.
+        agent_ms: Mean time of the agent's decisions in milliseconds, as asked in batches.
+        opponent_ms: The same of the opponent's; None if it had none.
+        deal_efficiency: Variance of a game's win by that of a deal's mean and the number of seatings: how much more
+            than independent games these tell. None if it can't be told.
+    """
+
+    opponent: str | None
+    games: int
+    deals: int
+    distinct_deals: int
+    share: Estimate
+    points: Estimate
+    margin: Estimate | None
+    seats: tuple[SeatRow, ...]
+    shared_wins: int
+    illegal: int
+    opponent_illegal: int
+    decisions: float
+    agent_ms: float
+    opponent_ms: float | None
+    deal_efficiency: float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """An evaluation: one agent against each of some opponents, all on the same deals.
+
+    Attributes:
+        agent: The agent measured.
+        game: Name of the game.
+        game_version: Version of its rules.
+        package_version: Version of this package.
+        players: Players in each game.
+        options: All options of the game.
+        seed: The seed that all deals and choices follow from.
+        par: Win share of equals, 1 / players; None in solitaire.
+        matches: One per opponent.
+    """
+
+    agent: str
+    game: str
+    game_version: int
+    package_version: str
+    players: int
+    options: dict[str, Any]
+    seed: int
+    par: float | None
+    matches: tuple[Match, ...]
+
+    @property
+    def illegal(self) -> int:
+        """Illegal choices of anybody; 0 in a sound evaluation."""
+        return sum(match.illegal + match.opponent_illegal for match in self.matches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain JSON values; `from_dict` takes them back."""
+        return {**asdict(self), "matches": [_plain_match(match) for match in self.matches]}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Result:
+        """Rebuild a result from what `to_dict` gave."""
+        return cls(**{**value, "matches": tuple(_match_of(match) for match in value["matches"])})
+
+    def to_json(self) -> str:
+        """The result as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def to_markdown(self) -> str:
+        """The result as Markdown tables."""
+        return to_markdown([self])
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+
+def _plain_match(match: Match) -> dict[str, Any]:
+    """A match as JSON values."""
+    return {**asdict(match), "seats": [asdict(row) for row in match.seats]}
+
+
+def _match_of(value: Mapping[str, Any]) -> Match:
+    """A match from JSON values."""
+    estimates = {key: value[key] and Estimate(**value[key]) for key in ("share", "points", "margin")}
+    return Match(**{**value, **estimates, "seats": tuple(SeatRow(**row) for row in value["seats"])})
+
+
+@dataclass(frozen=True)
+class Games:
+    """What came of a match's games, in the order of the plan: every deal in turn, the agent in seat 0, 1, ...
+
+    Attributes:
+        seat: The agent's seat in each game, shape `(games,)`.
+        share: What each seat won, shape `(games, players)`; sums to 1 per game with several players.
+        points: What each seat wrote down, shape `(games, players)`; as it stood where the game was forfeited.
+        plies: Decisions in each game, shape `(games,)`.
+        distinct_deals: How many of the deals differ in more than their generator.
+        sides: The agent's and the opponent's count of decisions, seconds and illegal choices.
+    """
+
+    seat: np.ndarray
+    share: np.ndarray
+    points: np.ndarray
+    plies: np.ndarray
+    distinct_deals: int
+    sides: tuple[Side, Side]
+
+
+class Side(Agent):
+    """One side of a match: asks its agent, keeps the time and puts illegal choices aside.
+
+    Attributes:
+        agent: Who chooses.
+        decisions: Choices made.
+        seconds: Time they took.
+        illegal: Illegal ones among them.
+        wrong: Which rows of the last call were illegal, shape `(n,)`, bool.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.name = agent.name
+        self.decisions = 0
+        self.seconds = 0.0
+        self.illegal = 0
+        self.wrong = np.zeros(0, np.bool_)
+
+    def act_many(self, views: Views) -> np.ndarray:
+        """Ask the agent; a legal action stands in for an illegal one, whose game goes no further."""
+        # The agent may write into what it was given.
+        mask = views.mask.copy()
+        started = time.perf_counter()
+        actions = np.asarray(self.agent.act_many(views))
+        self.seconds += time.perf_counter() - started
+        self.decisions += len(mask)
+        self.wrong = np.zeros(len(mask), np.bool_)
+        if actions.shape != self.wrong.shape or not np.issubdtype(actions.dtype, np.integer):
+            # No choice at all: whoever asked refuses it with the agent's name.
+            return actions
+        inside = (actions >= 0) & (actions < mask.shape[1])
+        self.wrong = ~inside | (mask[np.arange(len(mask)), np.where(inside, actions, 0)] == 0)
+        self.illegal += int(self.wrong.sum())
+        return np.where(self.wrong, mask.argmax(axis=1), actions)
+
+
+def evaluate(
+    agent: Any,
+    against: Any = ("random", "greedy"),
+    game: str = "forest",
+    players: int = 2,
+    games: int = 1000,
+    seed: int = 1,
+    options: Mapping[str, Any] | None = None,
+    lanes: int = LANES,
+    progress: Progress | None = None,
+) -> Result:
+    """Measure an agent against a field of copies of one opponent, for each opponent.
+
+    Every deal is played with the agent in each seat once. All opponents, and all agents measured with the same
+    seed, meet the same deals; each game's agents draw from streams of their own.
+
+    Args:
+        agent: The agent to measure, in any form that `make_agent` takes.
+        against: One opponent, or several in a list; none in solitaire.
+        game: Name of the game.
+        players: Players in each game.
+        games: Games against each opponent, rounded up to whole deals: `ceil(games / players)` deals.
+        seed: A whole number that all deals and choices follow from; see `deal_seed`.
+        options: The game's options by name.
+        lanes: Games played side by side; it changes speed, not results.
+        progress: Called with the games finished and all games, now and then.
+
+    Returns:
+        Win shares, margins and all that belongs to them.
+
+    Raises:
+        ValueError: If an argument is not allowed or an agent can't play this game; nothing was played then.
+        IllegalAction: If an agent returns no whole numbers at all.
+    """
+    rules = listing.load(game)
+    rules.check_players(players)
+    settings = rules.check_options(options or {})
+    for name, value, least in (("games", games, 1), ("lanes", lanes, 1), ("seed", seed, 0)):
+        _check_count(name, value, least)
+    learner = make_agent(agent)
+    field = [make_agent(one) for one in _listed(against)]
+    _check_field(rules, players, learner, field)
+    deals = math.ceil(games / players)
+    total = deals * players * max(len(field), 1)
+    matches = []
+    for number, opponent in enumerate(field or [None]):
+        report = progress and _shifted(progress, number * deals * players, total)
+        played = play_games(rules, players, settings, learner, opponent, deals, seed, lanes, report)
+        matches.append(_summarise(played, opponent, players))
+    return Result(
+        agent=learner.name,
+        game=rules.name,
+        game_version=rules.version,
+        package_version=package_version(),
+        players=players,
+        options=settings,
+        seed=seed,
+        par=1 / players if players > 1 else None,
+        matches=tuple(matches),
+    )
+
+
+def package_version() -> str:
+    """The installed package's version, for results."""
+    try:
+        return metadata.version("spirits-env")
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _listed(against: Any) -> list[Any]:
+    """Opponents as a list, whether one or several were given."""
+    return list(against) if isinstance(against, Sequence) and not isinstance(against, str) else [against]
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number of at least so many."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} was {value!r}; give a whole number, {least} or more.")
+
+
+def _check_field(rules: Game, players: int, learner: Agent, field: Sequence[Agent]) -> None:
+    """Refuse agents that can't play, no opponents at all, and opponents in solitaire."""
+    if players == 1 and field:
+        raise ValueError(f"{rules.title} for one has no opponents; give none in against.")
+    if players > 1 and not field:
+        raise ValueError("No opponent was given; name one or more in against.")
+    for agent in (learner, *field):
+        agent.check(rules.name, players)
+
+
+def _shifted(progress: Progress, before: int, total: int) -> Progress:
+    """Turn the count of one match into that of all."""
+    return lambda finished, _: progress(before + finished, total)
+
+
+def play_games(
+    rules: Game,
+    players: int,
+    options: Mapping[str, Any],
+    agent: Agent,
+    opponent: Agent | None,
+    deals: int,
+    seed: int,
+    lanes: int = LANES,
+    progress: Progress | None = None,
+) -> Games:
+    """Play each deal once with the agent in each seat; see `evaluate` for the arguments.
+
+    Returns:
+        The games in the order of the plan.
+    """
+    sides = (Side(agent), Side(opponent or agent))
+    _warm_up(rules, players, options, {agent, opponent or agent})
+    count = deals * players
+    seat = np.arange(count) % players
+    share = np.zeros((count, players))
+    points = np.zeros((count, players))
+    plies = np.zeros(count, np.int64)
+    dealt: set[bytes] = set()
+    for numbers in _chunks(count, lanes):
+        batch = _dealt(rules, players, options, seed, numbers)
+        dealt |= _fingerprints(batch)
+        lost, plies[numbers] = _play_out(batch, sides, seat[numbers])
+        share[numbers], points[numbers] = _outcome(batch, lost)
+        if progress:
+            progress(int(numbers[-1]) + 1, count)
+    return Games(seat, share, points, plies, len(dealt), sides)
+
+
+def _chunks(count: int, lanes: int) -> Iterator[np.ndarray]:
+    """Cut the plan into runs of games that are played side by side."""
+    for first in range(0, count, lanes):
+        yield np.arange(first, min(first + lanes, count))
+
+
+def _dealt(rules: Game, players: int, options: Mapping[str, Any], seed: int, numbers: np.ndarray) -> Batch:
+    """Deal the games of these numbers: the same deal for each seating, other streams for the agents' choices."""
+    batch = Batch(rules, len(numbers), players, options)
+    seeds = [deal_seed(seed, int(number) // players) for number in numbers]
+    batch.reset(seeds)
+    for lane, number in enumerate(numbers):
+        for seat in range(players):
+            batch.chance[lane, seat] = stream(seeds[lane], AGENTS, int(number) % players, seat)
+    return batch
+
+
+def _fingerprints(batch: Batch) -> set[bytes]:
+    """The dealt games without their generators."""
+    states = batch.states.copy()
+    states["rng"] = 0
+    return {state.tobytes() for state in states}
+
+
+def _warm_up(rules: Game, players: int, options: Mapping[str, Any], agents: set[Agent]) -> None:
+    """Ask each agent once on a game that doesn't count, so that what it compiles or loads isn't timed."""
+    for agent in agents:
+        batch = _dealt(rules, players, options, 0, np.zeros(1, np.int64))
+        batch.ask(Side(agent), batch.lanes)
+
+
+def _play_out(batch: Batch, sides: tuple[Side, Side], learner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Play all games to their end.
+
+    Args:
+        batch: Dealt games.
+        sides: The agent's side and the opponents'.
+        learner: The agent's seat in each lane, shape `(n,)`.
+
+    Returns:
+        The seat whose illegal choice ended the game, -1 where none did, and decisions per game; both `(n,)`, int64.
+    """
+    lost = np.full(len(batch), -1, np.int64)
+    plies = np.zeros(len(batch), np.int64)
+    actions = np.zeros(len(batch), np.int64)
+    live = batch.lanes
+    while live.size:
+        own = batch.seat[live] == learner[live]
+        for side, lanes in zip(sides, (live[own], live[~own]), strict=True):
+            if lanes.size:
+                actions[lanes] = batch.ask(side, lanes)
+                wrong = lanes[side.wrong]
+                lost[wrong] = batch.seat[wrong]
+        plies[live] += 1
+        live = live[lost[live] < 0]
+        batch.step(actions[live], live)
+        live = live[batch.seat[live] >= 0]
+    return lost, plies
+
+
+def _outcome(batch: Batch, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Share out the wins of finished games; a forfeited one is won by all other seats.
+
+    Returns:
+        Shares and points, both of shape `(n, players)`.
+    """
+    shape = (len(batch), batch.game.seats)
+    utility, points, won = np.zeros(shape, np.float32), np.zeros(shape, np.int16), np.zeros(shape, np.int8)
+    kernels(batch.game).outcome(batch.states, batch.lanes, utility, points, won)
+    winners = won[:, : batch.players].astype(np.float64)
+    forfeited = lost >= 0
+    winners[forfeited] = np.arange(batch.players) != lost[forfeited, None]
+    # Nobody wins a solitaire that was lost.
+    return winners / np.maximum(winners.sum(axis=1, keepdims=True), 1), points[:, : batch.players]
+
+
+def _summarise(games: Games, opponent: Agent | None, players: int) -> Match:
+    """Turn games into figures."""
+    count = len(games.seat)
+    rows = np.arange(count)
+    share = games.share[rows, games.seat]
+    own = games.points[rows, games.seat]
+    margin = own - (games.points.sum(axis=1) - own) / max(players - 1, 1)
+    by_deal = share.reshape(-1, players).mean(axis=1)
+    agent, other = games.sides
+    return Match(
+        opponent=opponent.name if opponent else None,
+        games=count,
+        deals=count // players,
+        distinct_deals=games.distinct_deals,
+        share=estimate_share(by_deal),
+        points=estimate_mean(own.reshape(-1, players).mean(axis=1)),
+        margin=estimate_mean(margin.reshape(-1, players).mean(axis=1)) if opponent else None,
+        seats=tuple(_seat_row(seat, games.seat == seat, share, own) for seat in range(players)),
+        shared_wins=int(((games.share > 0) & (games.share < 1)).any(axis=1).sum()),
+        illegal=agent.illegal,
+        opponent_illegal=other.illegal,
+        decisions=float(games.plies.mean()),
+        agent_ms=1000 * agent.seconds / max(agent.decisions, 1),
+        opponent_ms=1000 * other.seconds / other.decisions if other.decisions else None,
+        deal_efficiency=_efficiency(share, by_deal, players),
+    )
+
+
+def _seat_row(seat: int, sat: np.ndarray, share: np.ndarray, points: np.ndarray) -> SeatRow:
+    """Figures of the games where the agent sat here."""
+    return SeatRow(seat, int(sat.sum()), float(share[sat].mean()), float(points[sat].mean()))
+
+
+def _efficiency(share: np.ndarray, by_deal: np.ndarray, players: int) -> float | None:
+    """How much more than independent games the deals' games tell: var(game) / (players * var(deal mean))."""
+    if len(by_deal) < 2 or not by_deal.var():
+        return None
+    return float(share.var(ddof=1) / (players * by_deal.var(ddof=1)))
+
+
+MATCH_COLUMNS = (
+    "agent",
+    "against",
+    "games",
+    "win share",
+    "95 % interval",
+    "points",
+    "margin",
+    "95 % interval",
+    "shared wins",
+    "illegal",
+    "ms a decision",
+)
+SEAT_COLUMNS = ("agent", "against", "seat", "games", "win share", "points")
+
+
+def match_rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """The cells under `MATCH_COLUMNS`; the agent's figure comes before the opponent's where there are two."""
+    return [
+        (
+            result.agent,
+            match.opponent or "–",
+            str(match.games),
+            f"{match.share.mean:.1%}",
+            _span(match.share, "{:.1%}"),
+            f"{match.points.mean:.1f}",
+            f"{match.margin.mean:+.1f}" if match.margin else "–",
+            _span(match.margin, "{:+.1f}"),
+            f"{match.shared_wins} ({match.shared_wins / match.games:.1%})",
+            f"{match.illegal}, {match.opponent_illegal}" if match.opponent else str(match.illegal),
+            f"{match.agent_ms:.3f}" + (f", {match.opponent_ms:.3f}" if match.opponent_ms is not None else ""),
+        )
+        for result in results
+        for match in result.matches
+    ]
+
+
+def seat_rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """The cells under `SEAT_COLUMNS`."""
+    return [
+        (result.agent, match.opponent or "–", str(row.seat), str(row.games), f"{row.share:.1%}", f"{row.points:.1f}")
+        for result in results
+        for match in result.matches
+        for row in match.seats
+    ]
+
+
+def _span(estimate: Estimate | None, form: str) -> str:
+    """An interval in words."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return "–"
+    return f"{form.format(estimate.low)} to {form.format(estimate.high)}"
+
+
+def heading(result: Result) -> str:
+    """One line that says what was played, the same for all results of a report."""
+    match = result.matches[0]
+    options = ", ".join(f"{name}={value}" for name, value in result.options.items())
+    par = f"; equals would win {result.par:.1%}" if result.par else ""
+    return (
+        f"{listing.load(result.game).title}, rules version {result.game_version}, {result.players} players, {options}; "
+        f"seed {result.seed}, {match.deals} deals ({match.distinct_deals} distinct), each with the agent in every seat"
+        f"{par}; {match.decisions:.1f} decisions a game; spirits-env {result.package_version}"
+    )
+
+
+def to_markdown(results: Sequence[Result]) -> str:
+    """Results of one setting as Markdown: a line of facts and two tables.
+
+    Args:
+        results: At least one; all with the same game, players, options and seed.
+    """
+    tables = ((MATCH_COLUMNS, match_rows(results)), (SEAT_COLUMNS, seat_rows(results)))
+    return "\n\n".join([heading(results[0]) + ".", *(_markdown(columns, rows) for columns, rows in tables)]) + "\n"
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """One Markdown table."""
+    lines = [columns, ["---"] * len(columns), *[[cell.replace("|", "\\|") for cell in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def to_rich(results: Sequence[Result]) -> list[Table]:
+    """The tables of `to_markdown` for a terminal.
+
+    Raises:
+        ImportError: If rich is not installed.
+    """
+    try:
+        from rich.table import Table
+    except ImportError:
+        raise ImportError(
+            'Tables in the terminal need rich, which is not installed; run `pip install "spirits-env[policy]"`.'
+        ) from None
+    tables = []
+    for title, columns, rows in (
+        (heading(results[0]), MATCH_COLUMNS, match_rows(results)),
+        ("By seat of the agent", SEAT_COLUMNS, seat_rows(results)),
+    ):
+        table = Table(title=title, title_justify="left", title_style="")
+        for number, column in enumerate(columns):
+            table.add_column(column, justify="left" if number < 2 else "right")
+        for row in rows:
+            table.add_row(*row)
+        tables.append(table)
+    return tables
