@@ -136,7 +136,7 @@ class SelfPlayVecEnv(VecEnv):
         mixed: np.ndarray = (1 - self.margin_weight) * returns + self.margin_weight * squashed
         return mixed
 
-    def _final_info(self, lane: int, observation: np.ndarray) -> dict[str, Any]:
+    def _final_info(self, lane: int | np.integer[Any], observation: np.ndarray) -> dict[str, Any]:
         """Tell how a game ended."""
         batch = self.batch
         return {
@@ -161,16 +161,16 @@ class SelfPlayVecEnv(VecEnv):
         self._seeded = True
         return self.batch.observation.copy()
 
-    def _chosen(self, indices: None | int | Iterable[int]) -> list[int]:
+    def _chosen(self, indices: int | Iterable[int] | None) -> list[int]:
         """Turn stable-baselines3's way of naming lanes into a list."""
         return list(self._get_indices(indices))
 
-    def get_attr(self, attr_name: str, indices: None | int | Iterable[int] = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
         """Return an attribute once per lane."""
         value = getattr(self, attr_name)
         return [value for _ in self._chosen(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: None | int | Iterable[int] = None) -> None:
+    def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
         """Set an attribute of all lanes alike."""
         setattr(self, attr_name, value)
 
@@ -178,14 +178,14 @@ class SelfPlayVecEnv(VecEnv):
         self,
         method_name: str,
         *method_args: Any,
-        indices: None | int | Iterable[int] = None,
+        indices: int | Iterable[int] | None = None,
         **method_kwargs: Any,
     ) -> list[Any]:
         """Call a method once and hand out its result lane by lane (for `action_masks`)."""
         result = getattr(self, method_name)(*method_args, **method_kwargs)
         return [result[lane] for lane in self._chosen(indices)]
 
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: None | int | Iterable[int] = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: int | Iterable[int] | None = None) -> list[bool]:
         """Lanes are never wrapped."""
         return [False for _ in self._chosen(indices)]
 

@@ -47,7 +47,9 @@ class SeatRolloutBuffer(MaskableRolloutBuffer):
         """
         actions = np.asarray(args[1]).reshape(-1)
         if action_masks is None or not action_masks[np.arange(self.n_envs), actions].all():
-            raise ValueError("An action is not legal under the mask stored with it; masks must come from the same step.")
+            raise ValueError(
+                "An action is not legal under the mask stored with it; masks must come from the same step."
+            )
         self.seats[self.pos] = self.env.acted
         self.ends[self.pos] = self.env.dones
         self.outcomes[self.pos] = self.env.outcomes
@@ -79,7 +81,9 @@ class SeatRolloutBuffer(MaskableRolloutBuffer):
             value[at], advantage[at], pending[at], known[at] = self.values[step], estimate, 0.0, True
         self.returns = self.advantages + self.values
 
-    def get(self, batch_size: int | None = None) -> Generator[MaskableRolloutBufferSamples, None, None]:
+    def get(  # type: ignore[override]
+        self, batch_size: int | None = None
+    ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Give the kept decisions once, shuffled, in minibatches of nearly equal size."""
         if not self.generator_ready:
             names = ("observations", "actions", "values", "log_probs", "advantages", "returns", "action_masks")

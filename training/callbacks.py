@@ -24,9 +24,10 @@ from training import checkpoint
 from training.agent import NetworkAgent
 from training.buffer import SeatRolloutBuffer
 from training.config import Config, dump
+from training.policy import network_of
 
 
-class Diverged(RuntimeError):
+class DivergedError(RuntimeError):
     """The weights are no longer finite; the last checkpoint is still good."""
 
 
@@ -90,7 +91,7 @@ class RunCallback(BaseCallback):
         """Stop before weights that are not finite reach a checkpoint."""
         for name, weights in self.model.policy.named_parameters():
             if not th.isfinite(weights).all():
-                raise Diverged(
+                raise DivergedError(
                     f"After {self.model.num_timesteps} decisions the weights {name} are not finite; lower "
                     f"learner.learning_rate and go on from the last checkpoint in {self.run / 'checkpoints'}."
                 )
@@ -127,7 +128,7 @@ class RunCallback(BaseCallback):
         self._matched_at = self.model.num_timesteps
         shown = {}
         for result in evaluate(
-            NetworkAgent(self.model.policy.network),
+            NetworkAgent(network_of(self.model)),
             config.evaluation.against,
             game=config.game,
             players=config.players,
@@ -144,9 +145,7 @@ class RunCallback(BaseCallback):
     def save(self) -> None:
         """Write a checkpoint."""
         self._saved_at = self.model.num_timesteps
-        checkpoint.save(
-            self.model, self.env, self.run, dump(self.config), self.minutes, self.config.keep_checkpoints
-        )
+        checkpoint.save(self.model, self.env, self.run, dump(self.config), self.minutes, self.config.keep_checkpoints)
 
     def _on_training_end(self) -> None:
         for number, handler in self._handlers.items():

@@ -39,7 +39,8 @@ def save(model: MaskablePPO, env: SelfPlayVecEnv, run: Path, config: str, minute
     Returns:
         The checkpoint's folder.
     """
-    kind, keys, position, has_gauss, gauss = np.random.get_state()  # noqa: NPY002 (stable-baselines3 draws from it)
+    chance = np.random.get_state(legacy=False)  # noqa: NPY002 (stable-baselines3 draws from it)
+    assert isinstance(chance, dict)
     content = {
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
@@ -48,7 +49,12 @@ def save(model: MaskablePPO, env: SelfPlayVecEnv, run: Path, config: str, minute
         "minutes": minutes,
         "games": {key: th.from_numpy(value.view(np.uint8)) for key, value in env.snapshot().items()},
         "torch": th.get_rng_state(),
-        "numpy": [kind, th.from_numpy(keys.astype(np.int64)), int(position), int(has_gauss), float(gauss)],
+        "numpy": {
+            "keys": th.from_numpy(chance["state"]["key"].astype(np.int64)),
+            "position": int(chance["state"]["pos"]),
+            "has_gauss": int(chance["has_gauss"]),
+            "gauss": float(chance["gauss"]),
+        },
     }
     target = run / "checkpoints" / f"{model.num_timesteps:012d}"
     draft = target.with_suffix(".part")
@@ -78,8 +84,7 @@ def load(model: MaskablePPO, env: SelfPlayVecEnv, folder: Path) -> float:
         model.policy.load_state_dict(content["policy"])
         model.policy.optimizer.load_state_dict(content["optimizer"])
         games = {key: value.numpy() for key, value in content["games"].items()}
-        chance = games["chance"].view(np.uint64)
-        model._last_obs = env.restore({"states": games["states"], "chance": chance})
+        model._last_obs = env.restore({**games, "chance": games["chance"].view(np.uint64)})
     except Exception as error:
         raise ValueError(
             f"{path} can't be loaded ({type(error).__name__}); remove that folder to go on from the one before."
@@ -87,7 +92,9 @@ def load(model: MaskablePPO, env: SelfPlayVecEnv, folder: Path) -> float:
     model._last_episode_starts = np.zeros(env.num_envs, np.bool_)
     model.num_timesteps = content["decisions"]
     model._n_updates = content["updates"]
-    kind, keys, position, has_gauss, gauss = content["numpy"]
-    np.random.set_state((kind, keys.numpy().astype(np.uint32), position, has_gauss, gauss))  # noqa: NPY002
+    chance = content["numpy"]
+    keys = chance["keys"].numpy().astype(np.uint32)
+    state = ("MT19937", keys, chance["position"], chance["has_gauss"], chance["gauss"])
+    np.random.set_state(state)  # noqa: NPY002
     th.set_rng_state(content["torch"])
     return float(content["minutes"])

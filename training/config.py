@@ -221,7 +221,7 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
     """
     parser = make_parser()
     try:
-        values = parser.instantiate_classes(parser.parse_args(arguments))
+        values = parser.instantiate(parser.parse_args(arguments))
         config = Config(**{part.name: values[part.name] for part in fields(Config)})
         config.check()
     except (ArgumentError, ValueError) as error:

@@ -26,6 +26,8 @@ class MLPNet(nn.Module):
         hidden: Width of each layer.
     """
 
+    scales: th.Tensor
+
     def __init__(self, game: Game, hidden: tuple[int, ...] = (256, 256)) -> None:
         super().__init__()
         self.register_buffer("scales", _scales(game), persistent=False)
@@ -48,9 +50,9 @@ class MLPNet(nn.Module):
 class TileNet(nn.Module):
     """The default: cells share their weights, rows see their neighbours, and actions point at cells.
 
-    Permuting rows or reversing a row permutes the logits the same way and leaves the value as it is: row layers add both
-    neighbours before weighing them (y = relu(W0 x + W1 (left + right))), and pooling is by sum and maximum. The action
-    of an end reads the logit of the tile that lies there.
+    Permuting rows or reversing a row permutes the logits the same way and leaves the value as it is: row layers add
+    both neighbours before weighing them (y = relu(W0 x + W1 (left + right))), and pooling is by sum and maximum. The
+    action of an end reads the logit of the tile that lies there.
 
     Args:
         game: A game with a board.
@@ -61,6 +63,8 @@ class TileNet(nn.Module):
     Raises:
         ValueError: If the game has no board of tiles in rows.
     """
+
+    scales: th.Tensor
 
     def __init__(self, game: Game, width: int = 48, layers: int = 2, context: int = 128) -> None:
         super().__init__()

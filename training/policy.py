@@ -9,12 +9,21 @@ from typing import Any
 
 import numpy as np
 import torch as th
+from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
+from torch import nn
 
 from spirits_env import games
 from training.networks import make_network
+
+
+def network_of(model: MaskablePPO) -> nn.Module:
+    """Return the network of a learner that was made with `NetworkPolicy`."""
+    policy = model.policy
+    assert isinstance(policy, NetworkPolicy)
+    return policy.network
 
 
 class NetworkPolicy(MaskableActorCriticPolicy):
@@ -25,6 +34,8 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         kind: Name of the network.
         sizes: Its size arguments.
     """
+
+    network: nn.Module
 
     def __init__(
         self, *args: Any, game: str = "forest", kind: str = "tiles", sizes: dict[str, Any] | None = None, **kwargs: Any

@@ -88,7 +88,9 @@ def draw_curves(run: Path, path: Path, config: Config) -> None:
     axes[0, 0].set(title="Win share (dotted: equals)", ylim=(0, 1.02))
     axes[0, 1].axhline(0, color="grey", linewidth=0.8, linestyle=":")
     axes[0, 1].set(title="Margin in points over the mean of the others")
-    _draw(axes[1, 0], [{**row, "entropy": -row.get("train/entropy_loss", float("nan"))} for row in rows], "entropy", None)
+    _draw(
+        axes[1, 0], [{**row, "entropy": -row.get("train/entropy_loss", float("nan"))} for row in rows], "entropy", None
+    )
     axes[1, 0].set(title="Entropy of the policy in nats", ylim=(0, None))
     _draw(axes[1, 1], rows, "train/explained_variance", None)
     axes[1, 1].set(title="Variance of the outcome that the value explains")
@@ -154,7 +156,8 @@ playing its best action.
 
 Command: `{made_with["command"]}`
 
-Source revision {revision}{changed}; {made_with["platform"]}, {made_with["cores"]} cores, {made_with["threads"]} threads.
+Source revision {revision}{changed}; {made_with["platform"]}, {made_with["cores"]} cores,
+{made_with["threads"]} threads.
 
 {versions}
 

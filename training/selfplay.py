@@ -22,10 +22,10 @@ from spirits_env.arena import Result, evaluate
 from spirits_env.sb3 import SelfPlayVecEnv
 from training import checkpoint, metrics
 from training.buffer import SeatRolloutBuffer
-from training.callbacks import Diverged, RunCallback
+from training.callbacks import DivergedError, RunCallback
 from training.config import Config, dump, parse
 from training.export import export
-from training.policy import NetworkPolicy
+from training.policy import NetworkPolicy, network_of
 from training.report import libraries, provenance, write_report
 
 POLICY = "policy.onnx"
@@ -119,10 +119,10 @@ def finish(config: Config, run: Path, model: MaskablePPO, training: dict[str, An
         **training,
         "seed": config.seed,
         "network": config.network.kind,
-        "parameters": sum(weights.numel() for weights in model.policy.network.parameters()),
+        "parameters": sum(weights.numel() for weights in network_of(model).parameters()),
     }
     card = make_card(config.game, [config.players], config.options, config.name, training, libraries())
-    training["export_difference"] = f"{export(model.policy.network, game, config.players, card, run / POLICY):.1e}"
+    training["export_difference"] = f"{export(network_of(model), game, config.players, card, run / POLICY):.1e}"
     results = [
         evaluate(
             str(run / POLICY) + suffix,
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"Stopped after {model.num_timesteps} decisions; the same command goes on from there.")
             return INTERRUPTED
         finish(config, run, model, callback.values())
-    except (ValueError, Diverged) as error:
+    except (ValueError, DivergedError) as error:
         print(f"python -m training.selfplay: {error}", file=sys.stderr)
         return 2
     print((run / "report.md").read_text(encoding="utf-8").split("## Curves")[0])
