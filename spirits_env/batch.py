@@ -15,7 +15,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from numba import config, get_num_threads, njit, prange, set_num_threads
+from numba import get_num_threads, njit, prange, set_num_threads
+from numba.extending import is_jitted
 
 from spirits_env import games
 from spirits_env.game import Game, IllegalAction, fork, stream
@@ -139,7 +140,7 @@ def _source_hash(game: Game) -> str:
     return digest.hexdigest()[:12]
 
 
-def _bind(template: FunctionType, game: Game, label: str, parallel: bool = False) -> Any:
+def _bind(template: Callable[..., Any], game: Game, label: str, parallel: bool = False) -> Any:
     """Compile a loop with the game's functions in the place of its global names.
 
     Numba keeps no closure over compiled functions on disk, but it does keep a function of a module: so each bound
@@ -171,7 +172,7 @@ def kernels(game: Game) -> Kernels:
         )
     }
     made["step_threads"] = _bind(_step, game, f"{tag}_step_threads", parallel=True)
-    if not config.DISABLE_JIT and not list(Path(made["step"].stats.cache_path).glob(f"*{tag}_step-*.nbi")):
+    if is_jitted(made["step"]) and not list(Path(str(made["step"].stats.cache_path)).glob(f"*{tag}_step-*.nbi")):
         print(
             f"spirits_env: compiling {game.title} for this machine; this happens once and takes some seconds.",
             file=sys.stderr,
@@ -284,8 +285,21 @@ class Batch:
         self.points = np.zeros((count, seats), np.int16)
         self.won = np.zeros((count, seats), np.int8)
         self.chance = np.zeros((count, seats), np.uint64)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Fetch the game's compiled loops."""
         self._kernels = kernels(self.game)
-        self._step = self._kernels.step if threads == 1 else self._kernels.step_threads
+        self._step = self._kernels.step if self.threads == 1 else self._kernels.step_threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        value = {name: item for name, item in vars(self).items() if name not in ("_kernels", "_step")}
+        return {**value, "game": self.game.name}
+
+    def __setstate__(self, value: dict[str, Any]) -> None:
+        vars(self).update(value)
+        self.game = games.load(value["game"])
+        self._bind()
 
     def __len__(self) -> int:
         return len(self.lanes)
@@ -297,20 +311,41 @@ class Batch:
             for seat in range(self.game.seats):
                 self.chance[lane, seat] = stream(seed, AGENTS, seat)
 
-    def reset(self, seeds: Sequence[int] | None = None, lanes: np.ndarray | None = None) -> None:
+    def reset(
+        self,
+        seeds: Sequence[int] | None = None,
+        lanes: np.ndarray | None = None,
+        setup: Mapping[str, Any] | None = None,
+    ) -> None:
         """Deal new games in some lanes (all by default).
 
         Args:
             seeds: One seed per lane; None goes on with each lane's generator.
             lanes: Lane numbers.
+            setup: A JSON set-up to start all of them from instead of random deals.
+
+        Raises:
+            ValueError: If the lanes were never seeded, or the set-up is impossible; all games are then as they were.
         """
         lanes = self.lanes if lanes is None else lanes
+        if setup is not None:
+            self.game.fill_setup(self.states[lanes[0]].copy(), setup)
         if seeds is not None:
             self.seed(seeds, lanes)
         elif not self.states["rng"][lanes].all():
             raise ValueError("These games were never seeded; give seeds to the first reset.")
-        self._kernels.deal(self.states, lanes, self.mask, self.observation, self.seat)
+        if setup is None:
+            self._kernels.deal(self.states, lanes, self.mask, self.observation, self.seat)
+        else:
+            self._start(lanes, setup)
         self.done[lanes] = False
+
+    def _start(self, lanes: np.ndarray, setup: Mapping[str, Any]) -> None:
+        """Start some lanes from a checked set-up."""
+        for lane in lanes:
+            self.game.fill_setup(self.states[lane], setup)
+        self.seat[lanes] = self.states["seat"][lanes]
+        self.observation[lanes], self.mask[lanes] = self.view(lanes, np.maximum(self.seat[lanes], 0))
 
     def step(self, actions: np.ndarray, lanes: np.ndarray | None = None) -> None:
         """Play one decision in each of some lanes (all by default).
@@ -398,9 +433,15 @@ class Batch:
         self.chance[lanes, seats] = views.chance
         if actions.shape != lanes.shape or not np.issubdtype(actions.dtype, np.integer):
             raise IllegalAction(f"Agent {agent} gave {actions!r}; give {len(lanes)} whole numbers.")
-        for lane, action in zip(lanes, actions, strict=True):
-            if not (0 <= action < self.mask.shape[1] and self.mask[lane, action]):
-                raise IllegalAction(
-                    f"Agent {agent}: {self.game.refusal(int(action), int(self.states['phase'][lane]), self.mask[lane])}"
-                )
+        legal = self.legal(actions, lanes)
+        if not legal.all():
+            lane, action = lanes[~legal][0], int(actions[~legal][0])
+            error = self.game.refusal(action, int(self.states["phase"][lane]), self.mask[lane])
+            raise IllegalAction(f"Agent {agent}: {error}")
         return actions.astype(np.int64, copy=False)
+
+    def legal(self, actions: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+        """Tell which whole numbers are legal actions of the seats to act in some lanes, shape `(len(lanes),)` bool."""
+        inside = (actions >= 0) & (actions < self.mask.shape[1])
+        legal: np.ndarray = inside & (self.mask[lanes, np.where(inside, actions, 0)] == 1)
+        return legal

@@ -145,7 +145,10 @@ class State:
             IllegalAction: If it is anything else; the game is then as it was.
         """
         number = self.game.check_action(action)
-        self._action[0] = number
+        try:
+            self._action[0] = number
+        except OverflowError:
+            raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0]) from None
         wrong = self._kernels.step(
             self._states,
             _ONLY,
