@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spirits_env import GAMES, SingleEnv, VectorEnv, env_id, record
+from spirits_env import GAMES, SingleEnv, VectorEnv, env_id, faces, record
 from spirits_env.aec import RawEnv
 from spirits_env.batch import kernels
 from spirits_env.game import Game
@@ -64,7 +64,7 @@ def specification(game: Game) -> str:
         ("Longest game", f"at most {game.max_plies} decisions (proven bound)"),
         ("State", f"one record of {game.dtype.itemsize} bytes"),
         ("Parallel form", "`parallel_env()`, for tools that need dicts; the game itself is strictly turn by turn"),
-        ("Render modes", ", ".join(f"`{mode}`" for mode in RawEnv(game.name).metadata["render_modes"])),
+        ("Render modes", ", ".join(f"`{mode}`" for mode in faces.RENDER_MODES)),
     ]
     return table(("", ""), rows)
 

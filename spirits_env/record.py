@@ -40,18 +40,23 @@ def save(state: State, path: str | Path) -> None:
     Path(path).write_text(json.dumps(write(state)) + "\n", encoding="utf-8")
 
 
-def load(path: str | Path) -> State:
+def load(path: str | Path, plies: int | None = None) -> State:
     """Replay the record in a JSON file.
 
+    Args:
+        path: The file.
+        plies: Stop after so many decisions; None plays all.
+
     Raises:
-        ValueError: If the file is not JSON, or its record does not replay.
-        OSError: If the file can't be read.
+        ValueError: If the file can't be read, is not JSON, or its record does not replay.
     """
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path} can't be read ({error.strerror}); give the path of a record.") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a JSON file ({error}); give one written by spirits_env.record.save.") from None
-    return replay(record)
+    return replay(content, plies)
 
 
 def replay(record: Any, plies: int | None = None) -> State:
