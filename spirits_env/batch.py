@@ -35,50 +35,44 @@ evaluate: Any
 NO_LANE = -1
 
 
-def _step(states, lanes, actions, autoreset, mask, observation, seat, done, utility, points, won):
-    """Play one decision in each lane, and write what the next seat to act sees.
+def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, done, utility, points, won):
+    """Play one decision in each lane (or deal it anew, if `fresh`), and write what the next seat to act sees.
 
-    Nothing is played if any action is illegal: the first such position in `lanes` is returned, else NO_LANE.
+    Nothing is played if any action is illegal: the first such position in `lanes` is returned, else NO_LANE. Dealing
+    and playing share this loop because most of the time it takes to compile goes into what both need.
     """
-    for j in range(lanes.shape[0]):
-        action = actions[j]
-        if action < 0 or action >= mask.shape[1] or mask[lanes[j], action] == 0:
-            return j
+    if not fresh:
+        for j in range(lanes.shape[0]):
+            action = actions[j]
+            if action < 0 or action >= mask.shape[1] or mask[lanes[j], action] == 0:
+                return j
     for j in prange(lanes.shape[0]):
         i = lanes[j]
         state = states[i]
-        play(state, actions[j])
-        done[i] = state.seat < 0
+        if not fresh:
+            play(state, actions[j])
+        done[i] = state.seat < 0 and not fresh
         if done[i]:
-            utility[i] = 0
-            points[i] = 0
-            won[i] = 0
-            returns(state, utility[i])
+            for k in range(points.shape[1]):
+                utility[i, k] = 0
+                points[i, k] = 0
+                won[i, k] = 0
             scores(state, points[i])
-            winners(state, won[i])
-            if autoreset:
-                deal(state)
+            winners(state, points[i], won[i])
+            returns(state, points[i], utility[i])
+        if fresh or (autoreset and done[i]):
+            deal(state)
         seat[i] = state.seat
         legal(state, mask[i])
         observe(state, max(state.seat, 0), observation[i])
     return NO_LANE
 
 
-def _deal(states, lanes, mask, observation, seat):
-    """Deal a new game in each lane, and write what the first seat to act sees."""
-    for j in range(lanes.shape[0]):
-        i = lanes[j]
-        deal(states[i])
-        seat[i] = states[i].seat
-        legal(states[i], mask[i])
-        observe(states[i], max(states[i].seat, 0), observation[i])
-
-
 def _view(states, lanes, seats, mask, observation):
     """Write what the given seats see; the mask of a seat that is not to act is 0."""
     for j in range(lanes.shape[0]):
         state = states[lanes[j]]
-        observe(state, seats[j], observation[j])
+        observe(state, np.int64(seats[j]), observation[j])
         if state.seat == seats[j]:
             legal(state, mask[j])
         else:
@@ -89,12 +83,13 @@ def _outcome(states, lanes, utility, points, won):
     """Write utilities, scores and winners as they stand."""
     for j in range(lanes.shape[0]):
         state = states[lanes[j]]
-        utility[j] = 0
-        points[j] = 0
-        won[j] = 0
-        returns(state, utility[j])
+        for k in range(points.shape[1]):
+            utility[j, k] = 0
+            points[j, k] = 0
+            won[j, k] = 0
         scores(state, points[j])
-        winners(state, won[j])
+        winners(state, points[j], won[j])
+        returns(state, points[j], utility[j])
 
 
 def _redeal(states, seats):
@@ -122,7 +117,6 @@ class Kernels:
 
     step: Callable[..., int]
     step_threads: Callable[..., int]
-    deal: Callable[..., None]
     view: Callable[..., None]
     outcome: Callable[..., None]
     redeal: Callable[..., None]
@@ -164,7 +158,6 @@ def kernels(game: Game) -> Kernels:
         name: _bind(template, game, f"{tag}_{name}")
         for name, template in (
             ("step", _step),
-            ("deal", _deal),
             ("view", _view),
             ("outcome", _outcome),
             ("redeal", _redeal),
@@ -335,7 +328,7 @@ class Batch:
         elif not self.states["rng"][lanes].all():
             raise ValueError("These games were never seeded; give seeds to the first reset.")
         if setup is None:
-            self._kernels.deal(self.states, lanes, self.mask, self.observation, self.seat)
+            self._run(lanes, lanes, fresh=True)
         else:
             self._start(lanes, setup)
         self.done[lanes] = False
@@ -364,12 +357,21 @@ class Batch:
                 f"The actions were an array of shape {actions.shape} and dtype {actions.dtype}; "
                 f"give whole numbers of shape {lanes.shape}."
             )
+        wrong = self._run(lanes, actions.astype(np.int64, copy=False), fresh=False)
+        if wrong != NO_LANE:
+            lane = lanes[wrong]
+            error = self.game.refusal(int(actions[wrong]), int(self.states["phase"][lane]), self.mask[lane])
+            raise IllegalAction(f"In game {lane}: {error}")
+
+    def _run(self, lanes: np.ndarray, actions: np.ndarray, fresh: bool) -> int:
+        """Run the compiled loop over some lanes; `actions` are not looked at when `fresh` games are dealt."""
         if self.threads > 1 and self.threads != get_num_threads():
             set_num_threads(self.threads)
-        wrong = self._step(
+        return self._step(
             self.states,
             lanes,
-            actions.astype(np.int64, copy=False),
+            actions,
+            fresh,
             self.autoreset,
             self.mask,
             self.observation,
@@ -379,10 +381,6 @@ class Batch:
             self.points,
             self.won,
         )
-        if wrong != NO_LANE:
-            lane = lanes[wrong]
-            error = self.game.refusal(int(actions[wrong]), int(self.states["phase"][lane]), self.mask[lane])
-            raise IllegalAction(f"In game {lane}: {error}")
 
     def view(self, lanes: np.ndarray, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return fresh observations and masks of the given seats in the given lanes."""

@@ -282,9 +282,9 @@ class Game:
         legal: `(state, mask)`: writes 0/1 for every action of the seat to act; never all 0 before the end.
         play: `(state, action)`: one legal decision; ends in the next real decision or in the end.
         observe: `(state, seat, out)`: writes what that seat may know.
-        scores: `(state, out)`: what the players would write down, for the seats in play.
-        winners: `(state, out)`: 1 for each seat that wins or shares the win.
-        returns: `(state, out)`: final utility of each seat under the state's reward option.
+        scores: `(state, points)`: writes what the players would write down, for the seats in play.
+        winners: `(state, points, won)`: writes 1 for each seat that wins or shares the win, given the scores.
+        returns: `(state, points, utility)`: writes the final utility of each seat under the state's reward option.
         redeal: `(state, seat)`: redraws all that the seat can't know, consistent with what it sees.
         evaluate: `(state, seat) -> float`: a hand-made estimate of the seat's prospects from what it may know.
         worst_return: `(players, options) -> float`: a bound no real game goes below; the price of forfeiting.

@@ -79,7 +79,7 @@ class State:
             states["rng"] = stream(seed)
         if setup is None:
             self._states = states
-            self._kernels.deal(states, _ONLY, self._mask, self._observation, self._seat)
+            self._run(fresh=True)
         else:
             self.game.fill_setup(states[0], setup)
             self._states = states
@@ -149,10 +149,19 @@ class State:
             self._action[0] = number
         except OverflowError:
             raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0]) from None
-        wrong = self._kernels.step(
+        wrong = self._run(fresh=False)
+        if wrong != NO_LANE:
+            raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0])
+        self.history.append(number)
+        self.seat = int(self._seat[0])
+
+    def _run(self, fresh: bool) -> int:
+        """Run the compiled loop on the game: deal it, or play `_action`."""
+        return self._kernels.step(
             self._states,
             _ONLY,
             self._action,
+            fresh,
             False,
             self._mask,
             self._observation,
@@ -162,10 +171,6 @@ class State:
             self._points,
             self._won,
         )
-        if wrong != NO_LANE:
-            raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0])
-        self.history.append(number)
-        self.seat = int(self._seat[0])
 
     def _outcome(self) -> None:
         """Fill the outcome buffers from the record."""

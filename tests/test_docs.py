@@ -7,6 +7,9 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +20,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from spirits_env import State, forest_v0, games, record
+from spirits_env.cli import main as spirits
 from spirits_env.sb3 import SelfPlayVecEnv
 from training import metrics, selfplay
 from training.config import make_parser
@@ -123,12 +127,62 @@ def test_commands_of_training_parse(run: Path, monkeypatch: pytest.MonkeyPatch) 
         make_parser().parse_args(words)
 
 
+def test_spirits_commands_run(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    commands = re.findall(r"^    spirits (.+)$", text, re.MULTILINE)
+    assert len(commands) > 3
+    for command in commands:
+        words = re.sub(r"--games \d+", "", command).split()
+        tiny = ["--games", "4"] if words[0] == "evaluate" else []
+        assert spirits([*words, *tiny]) == 0, capsys.readouterr().err
+
+
 def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     for page in PAGES:
         named = set(re.findall(r"(?:`| {4})make ([a-z-]+)", page.read_text(encoding="utf-8")))
         assert named <= targets, page.name
+
+
+WRONG: dict[str, Callable[[], Any]] = {
+    "IllegalAction: Action 58 (pass) is not legal in phase 'first'; ": lambda: State("forest", seed=0).play(58),
+    "AttributeError: 'OrderEnforcing' object has no attribute 'action_masks'": lambda: made().action_masks(),
+    "The expected dtype of the sample mask is np.int8": lambda: made().action_space.sample(np.ones(59, np.bool_)),
+    "ValueError: The action was 0, but player_0 has finished": lambda: finished().step(0),
+    "TypeError: SingleEnv has no argument 'opponent'": lambda: made(opponent="greedy"),
+    "players was 1; that is another environment": lambda: made(players=1),
+}
+
+
+def made(**arguments: Any) -> Any:
+    return gym.make("spirits_env:spirits/Forest-v0", **arguments)
+
+
+def finished() -> Any:
+    env = forest_v0.env()
+    env.reset(seed=0)
+    while not env.last()[2]:
+        env.step(int(env.last()[0]["action_mask"].argmax()))
+    return env
+
+
+@pytest.mark.parametrize("quote", WRONG)
+def test_errors_read_as_the_readme_quotes_them(quote: str) -> None:
+    assert f"**`{quote}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(Exception, match=r".") as error:
+        WRONG[quote]()
+    name, message = quote.split(": ", 1) if ": " in quote else ("", quote)
+    assert message.strip() in str(error.value)
+    assert name in ("", type(error.value).__name__)
+
+
+def test_the_ids_are_unknown_before_the_import_as_the_readme_says() -> None:
+    quote = "NamespaceNotFound: Namespace spirits not found"
+    assert f"**`{quote}`**" in (ROOT / "README.md").read_text(encoding="utf-8")
+    code = "import gymnasium; gymnasium.make('spirits/Forest-v0')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert quote in done.stderr
 
 
 # --- tables and pictures ----------------------------------------------------------------------------------

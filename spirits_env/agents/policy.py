@@ -313,8 +313,10 @@ def _check_signature(session: Any, card: Mapping[str, Any], path: str | Path) ->
     fits = set(found_inputs) == set(INPUTS) and all(outputs.get(name) == "tensor(float)" for name in OUTPUTS)
     for name, (kind, width) in wanted_inputs.items():
         node = found_inputs.get(name)
-        fits = fits and node is not None and node.type == kind and len(node.shape) == 2
-        fits = fits and not isinstance(node.shape[0], int) and node.shape[1] == width
+        if node is None or node.type != kind or len(node.shape) != 2:
+            fits = False
+        else:
+            fits = fits and not isinstance(node.shape[0], int) and node.shape[1] == width
     if not fits:
         raise ValueError(
             f"{path} is no policy network: it needs the int8 inputs observation (n, {size}) and mask (n, {actions}), "

@@ -17,7 +17,7 @@ from spirits_env.games.forest.components import (
     SPIRITS,
     TOKEN_AT,
 )
-from spirits_env.games.forest.rules import MISSING_PENALTY, with_tokens
+from spirits_env.games.forest.rules import MISSING_PENALTY, counted
 from spirits_env.games.forest.state import HELD, LYING, UNEXAMINED
 
 _ICONS, _SPIRITS = len(ICONS), len(SPIRITS)
@@ -34,8 +34,9 @@ def evaluate(state, seat):
         return evaluate_alone(state)
     players = state.players
     own = np.zeros(_ICONS, np.int64)
-    with_tokens(state, seat, own)
     value = 0.0
+    for icon in range(_ICONS):
+        own[icon] = counted(state, seat, icon)
     for icon in range(_ICONS):
         value += icon_value(state, seat, icon, own[icon])
     for other in range(players):

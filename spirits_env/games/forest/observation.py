@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from spirits_env.game import Layout, Slice
+from spirits_env.games.forest import solitaire
 from spirits_env.games.forest.components import (
     CELLS,
     COLUMNS,
@@ -105,7 +106,8 @@ _I0, _I1, _I2, _I3, _I4, _I5, _I6, _I7, _I8 = (np.int8(i) for i in range(9))
 def observe(state, seat, out):
     """Write what a seat may know into an int8 vector of `LAYOUT.size` entries."""
     observe_tiles(state, seat, out)
-    out[_TOKEN:] = 0
+    for i in range(_TOKEN, out.shape[0]):
+        out[i] = 0
     observe_ends(state, seat, out)
     observe_table(state, seat, out)
     observe_seats(state, seat, out)
@@ -122,27 +124,25 @@ def observe_tiles(state, seat, out):
         np.int8((seat + 2) % players if players > 2 else _NOBODY),
         np.int8((seat + 3) % players if players > 3 else _NOBODY),
     )
-    if players > 1:
-        write_planes(out, state.present, state.present, state.spirit, state.symbols, state.power, state.gem, gems)
-        return
-    visible = np.zeros(CELLS, np.int8)
-    for row in range(ROWS):
-        if state.left[row] <= state.right[row]:
-            visible[row * COLUMNS + state.left[row]] = 1
-            visible[row * COLUMNS + state.right[row]] = 1
-    write_planes(out, state.present, visible, state.spirit, state.symbols, state.power, state.gem, gems)
+    # The plane of present tiles says what is visible too, until it is written: alone, only ends are.
+    visible = out[_PRESENT : _PRESENT + CELLS]
+    for cell in range(CELLS):
+        visible[cell] = state.present[cell] and (players > 1 or not solitaire.is_face_down(state, cell))
+    write_planes(out, visible, state.spirit, state.symbols, state.power, state.gem, gems)
+    if players == 1:
+        for cell in range(CELLS):
+            visible[cell] = state.present[cell]
 
 
 @njit
-def write_planes(out, present, visible, spirit, symbols, power, gem, gems):
+def write_planes(out, visible, spirit, symbols, power, gem, gems):
     """Write all tile planes in one pass over the cells.
 
     One loop with a line per plane, each comparing int8 with int8, is the form that the compiler vectorises.
     """
-    cells = present.shape[0]
+    cells = visible.shape[0]
     for i in range(cells):
         seen = visible[i]
-        out[_PRESENT + i] = present[i]
         out[_SPIRIT + i] = seen & np.int8(spirit[i] == _I0)
         out[_SPIRIT + cells + i] = seen & np.int8(spirit[i] == _I1)
         out[_SPIRIT + 2 * cells + i] = seen & np.int8(spirit[i] == _I2)
@@ -201,7 +201,9 @@ def observe_seats(state, seat, out):
     """Write each seat's collection and gems."""
     collectors = max(state.players, 2)
     left = out[_ICONS_LEFT : _ICONS_LEFT + _ICONS]
-    left[:] = ICON_TOTALS
+    for icon in range(_ICONS):
+        left[icon] = ICON_TOTALS[icon]
+        out[_OWN_ICONS + icon] = state.icons[seat, icon]
     for relative in range(collectors):
         absolute = (seat + relative) % collectors
         out[_SEAT_PRESENT + relative] = 1
@@ -216,7 +218,6 @@ def observe_seats(state, seat, out):
             out[_MISSING + start : _MISSING + start + _ICONS],
             left,
         )
-    out[_OWN_ICONS : _OWN_ICONS + _ICONS] = state.icons[seat]
 
 
 @njit

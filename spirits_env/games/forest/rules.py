@@ -16,23 +16,20 @@ from spirits_env.games.forest.components import (
     COLUMNS,
     GEM_SUPPLY,
     ICONS,
+    MAX_SEATS,
     PLUS_TOKEN,
     ROWS,
-    SPIRITS,
-    TILE_POWER,
-    TILE_SPIRIT,
-    TILE_SYMBOLS,
     TOKEN_AT,
     TOKEN_CELLS,
     TOKEN_POOL,
     UNUSED_TOKENS,
 )
 from spirits_env.games.forest.state import END, FIRST, HELD, LYING, MOVE, PAY, PLACE, SECOND, UNEXAMINED, USED
+from spirits_env.games.forest.tiles import gain_tile, lay_tiles, remove_tile
 
 _ENDS = 2 * ROWS
 _TOKENS = len(TOKEN_CELLS)
 _ICONS = len(ICONS)
-_SPIRITS = len(SPIRITS)
 MISSING_PENALTY = 3
 
 
@@ -42,13 +39,7 @@ MISSING_PENALTY = 3
 @njit
 def deal(state):
     """Deal a new game from the state's generator, for its players and options."""
-    order = np.arange(CELLS)
-    shuffle(state, order)
-    for cell in range(CELLS):
-        tile = order[cell]
-        state.spirit[cell] = TILE_SPIRIT[tile]
-        state.symbols[cell] = TILE_SYMBOLS[tile]
-        state.power[cell] = TILE_POWER[tile]
+    lay_tiles(state)
     if state.players == 1:
         solitaire.deal_tokens(state)
     else:
@@ -61,8 +52,10 @@ def deal_tokens(state):
     """Lay eight of the fourteen favor tokens on their cells; six leave the game."""
     pool = TOKEN_POOL.copy()
     shuffle(state, pool)
-    state.token[:] = pool[:_TOKENS]
-    state.unused[:] = pool[_TOKENS:]
+    for token in range(_TOKENS):
+        state.token[token] = pool[token]
+    for token in range(UNUSED_TOKENS):
+        state.unused[token] = pool[_TOKENS + token]
 
 
 @njit
@@ -75,18 +68,22 @@ def begin(state):
     state.paying = -1
     state.lifted = -1
     state.remaining = CELLS
-    state.left[:] = 0
-    state.right[:] = COLUMNS - 1
-    state.present[:] = 1
-    state.gem[:] = -1
-    state.token_seat[:] = -1
-    state.token_status[:] = LYING
-    state.hand[:] = 0
-    state.hand[: state.players] = GEM_SUPPLY[state.players]
-    state.placed[:] = 0
-    state.removed[:] = 0
-    state.tiles[:] = 0
-    state.icons[:] = 0
+    for row in range(ROWS):
+        state.left[row] = 0
+        state.right[row] = COLUMNS - 1
+    for cell in range(CELLS):
+        state.present[cell] = 1
+        state.gem[cell] = -1
+    for token in range(_TOKENS):
+        state.token_seat[token] = -1
+        state.token_status[token] = LYING
+    for seat in range(MAX_SEATS):
+        state.hand[seat] = GEM_SUPPLY[state.players] if seat < state.players else 0
+        state.placed[seat] = 0
+        state.removed[seat] = 0
+        state.tiles[seat] = 0
+        for icon in range(_ICONS):
+            state.icons[seat, icon] = 0
     if state.players == 1:
         solitaire.begin(state)
 
@@ -207,28 +204,6 @@ def collect(state, cell):
         end_collect(state)
 
 
-@njit
-def remove_tile(state, cell):
-    """Take a tile at an end of its row out of the forest."""
-    row = cell // COLUMNS
-    if cell - row * COLUMNS == state.left[row]:
-        state.left[row] += 1
-    else:
-        state.right[row] -= 1
-    state.present[cell] = 0
-    state.remaining -= 1
-
-
-@njit
-def gain_tile(state, seat, cell):
-    """Count a collected tile and its icons for a seat."""
-    state.tiles[seat] += 1
-    state.icons[seat, state.spirit[cell]] += state.symbols[cell]
-    power = state.power[cell]
-    if power >= 0:
-        state.icons[seat, _SPIRITS + power] += 1
-
-
 # --- pay for an opponent's gemmed tile --------------------------------------------------------------------
 
 
@@ -242,7 +217,7 @@ def pay_with(state, source):
         state.gem[source] = -1
         state.placed[seat] -= 1
     state.removed[seat] += 1
-    cell = state.paying
+    cell = np.int64(state.paying)
     owner = state.gem[cell]
     state.gem[cell] = -1
     state.placed[owner] -= 1
@@ -515,71 +490,80 @@ def finish(state):
 
 
 @njit
-def with_tokens(state, seat, out):
-    """Write a seat's icons, those on its examined tokens included."""
-    out[:] = state.icons[seat]
+def counted(state, seat, icon):
+    """Return a seat's count of an icon, its examined tokens included."""
+    count = np.int64(state.icons[seat, icon])
     for token in range(_TOKENS):
-        if state.token_status[token] == HELD and state.token_seat[token] == seat:
-            kind = state.token[token]
-            if kind != PLUS_TOKEN:
-                out[kind] += 1
+        if state.token[token] == icon and state.token_status[token] == HELD and state.token_seat[token] == seat:
+            count += 1
+    return count
 
 
 @njit
-def scores(state, out):
-    """Write each seat's points: majorities, ties scoring for all, less 3 for every icon it has no tile of."""
-    if state.players == 1:
-        solitaire.scores(state, out)
-        return
-    players = state.players
-    counts = np.zeros((players, _ICONS), np.int64)
-    for seat in range(players):
-        with_tokens(state, seat, counts[seat])
-    for seat in range(players):
-        points = 0
-        for icon in range(_ICONS):
-            if counts[seat, icon] == counts[:, icon].max():
-                points += counts[seat, icon]
-            if state.icons[seat, icon] == 0:
-                points -= MISSING_PENALTY
-        out[seat] = points
+def score(state, seat):
+    """Return a seat's points: majorities, ties scoring for all, less 3 for every icon it has no tile of."""
+    points = 0
+    for icon in range(_ICONS):
+        mine = counted(state, seat, icon)
+        best = mine
+        for other in range(state.players):
+            best = max(best, counted(state, other, icon))
+        if mine == best:
+            points += mine
+        if state.icons[seat, icon] == 0:
+            points -= MISSING_PENALTY
+    return points
 
 
 @njit
-def winners(state, out):
-    """Write 1 for each winner: most points, then fewest tiles, then shared."""
+def scores(state, points):
+    """Write each seat's points."""
     if state.players == 1:
-        solitaire.winners(state, out)
+        points[0] = solitaire.score(state)
         return
-    players = state.players
-    points = np.zeros(players, np.int64)
-    scores(state, points)
-    best = points.max()
-    fewest = CELLS + 1
-    for seat in range(players):
-        if points[seat] == best:
-            fewest = min(fewest, np.int64(state.tiles[seat]))
-    for seat in range(players):
-        out[seat] = points[seat] == best and state.tiles[seat] == fewest
+    for seat in range(state.players):
+        points[seat] = score(state, seat)
 
 
 @njit
-def returns(state, out):
-    """Write each seat's final utility: `win` shares one win, `margin` counts points above the mean."""
+def wins(state, points, seat):
+    """Tell whether a seat wins or shares the win: most points, then fewest tiles."""
+    for other in range(state.players):
+        if points[other] > points[seat]:
+            return False
+        if points[other] == points[seat] and state.tiles[other] < state.tiles[seat]:
+            return False
+    return True
+
+
+@njit
+def winners(state, points, won):
+    """Write 1 for each winner, given the points."""
     if state.players == 1:
-        solitaire.returns(state, out)
+        won[0] = solitaire.deficit(state) == 0
         return
+    for seat in range(state.players):
+        won[seat] = wins(state, points, seat)
+
+
+@njit
+def returns(state, points, utility):
+    """Write each seat's final utility, given the points: `win` shares one win, `margin` is points above the mean."""
     players = state.players
-    if state.reward == 0:
-        won = np.zeros(players, np.int64)
-        winners(state, won)
-        for seat in range(players):
-            out[seat] = (players * won[seat] / won.sum() - 1) / (players - 1)
-    else:
-        points = np.zeros(players, np.int64)
-        scores(state, points)
-        for seat in range(players):
-            out[seat] = points[seat] - points.sum() / players
+    if players == 1:
+        utility[0] = solitaire.utility(state)
+        return
+    total = 0
+    sharers = 0
+    for seat in range(players):
+        total += points[seat]
+        sharers += wins(state, points, seat)
+    for seat in range(players):
+        if state.reward == 0:
+            share = 1.0 / sharers if wins(state, points, seat) else 0.0
+            utility[seat] = (players * share - 1) / (players - 1)
+        else:
+            utility[seat] = points[seat] - total / players
 
 
 # --- what a seat can't know -------------------------------------------------------------------------------

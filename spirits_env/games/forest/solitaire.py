@@ -11,6 +11,7 @@ from numba import njit
 from spirits_env.game import draw, shuffle
 from spirits_env.games.forest.components import COLUMNS, ROWS, SPIRITS, TOKEN_CELLS
 from spirits_env.games.forest.state import END, HELD, UNEXAMINED, USED
+from spirits_env.games.forest.tiles import gain_tile, remove_tile, swap_tiles
 
 _ENDS = 2 * ROWS
 _SPIRITS = len(SPIRITS)
@@ -19,22 +20,25 @@ OPPONENT = 1
 OWN_TOKEN = 0
 OPPONENT_TOKENS = (1, 2)
 MISSING_PENALTY = 3
+_DRAWN = 3
 
 
 @njit
 def deal_tokens(state):
     """Draw three of the nine spirit tokens: one for the player, two for the opponent."""
-    pool = np.arange(_SPIRITS).astype(np.int8)
+    pool = np.arange(_SPIRITS)
     shuffle(state, pool)
-    state.token[:] = -1
-    state.token[:3] = pool[:3]
-    state.unused[:] = pool[3:]
+    for token in range(_TOKENS):
+        state.token[token] = pool[token] if token < _DRAWN else -1
+    for token in range(_SPIRITS - _DRAWN):
+        state.unused[token] = pool[_DRAWN + token]
 
 
 @njit
 def begin(state):
     """The player's token lies face up, the opponent's two face down."""
-    state.token_status[:] = USED
+    for token in range(_TOKENS):
+        state.token_status[token] = USED
     state.token_seat[OWN_TOKEN] = 0
     state.token_status[OWN_TOKEN] = HELD
     for token in OPPONENT_TOKENS:
@@ -67,19 +71,9 @@ def play(state, end):
 @njit
 def gain_end(state, owner, row, side):
     """Move the tile at one end of a row to an owner."""
-    if side == 0:
-        cell = row * COLUMNS + state.left[row]
-        state.left[row] += 1
-    else:
-        cell = row * COLUMNS + state.right[row]
-        state.right[row] -= 1
-    state.present[cell] = 0
-    state.remaining -= 1
-    state.tiles[owner] += 1
-    state.icons[owner, state.spirit[cell]] += state.symbols[cell]
-    power = state.power[cell]
-    if power >= 0:
-        state.icons[owner, _SPIRITS + power] += 1
+    cell = row * COLUMNS + (state.left[row] if side == 0 else state.right[row])
+    remove_tile(state, cell)
+    gain_tile(state, owner, cell)
 
 
 @njit
@@ -118,8 +112,10 @@ def deficit(state):
 
 
 @njit
-def scores(state, out):
-    """Write the player's points, spirits only; a lost game scores nothing."""
+def score(state):
+    """Return the player's points, spirits only; a lost game scores nothing."""
+    if state.phase == END and deficit(state) > 0:
+        return 0
     points = 0
     for spirit in range(_SPIRITS):
         mine = own_symbols(state, spirit)
@@ -127,23 +123,16 @@ def scores(state, out):
             points += mine
         if state.icons[0, spirit] == 0:
             points -= MISSING_PENALTY
-    out[0] = points if state.phase != END or deficit(state) == 0 else 0
+    return points
 
 
 @njit
-def winners(state, out):
-    """Write 1 if the player has at least as many symbols as the opponent in every spirit."""
-    out[0] = deficit(state) == 0
-
-
-@njit
-def returns(state, out):
-    """Write the player's utility: `win` is +1 or -1, `margin` minus the symbols missing."""
+def utility(state):
+    """Return the player's utility: `win` is +1 or -1, `margin` minus the symbols missing."""
     behind = deficit(state)
     if state.reward == 0:
-        out[0] = 1.0 if behind == 0 else -1.0
-    else:
-        out[0] = -behind
+        return 1.0 if behind == 0 else -1.0
+    return -float(behind)
 
 
 @njit
@@ -185,12 +174,3 @@ def redeal(state):
             state.token[token] = pool[count]
             count += 1
     state.unused[:] = pool[count : count + unused]
-
-
-@njit
-def swap_tiles(state, one, other):
-    """Swap two tiles of the forest."""
-    for field in (state.spirit, state.symbols, state.power):
-        kept = field[one]
-        field[one] = field[other]
-        field[other] = kept
