@@ -1,6 +1,575 @@
-def draw_text(state, seat):
-    return ""
+"""The board as text and as an SVG document, from a seat's view or all-seeing.
+
+Both are drawn from the same `View`, which alone decides what may be seen; the record itself is never changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from spirits_env.games.forest.components import (
+    CELLS,
+    COLOURS,
+    COLUMNS,
+    ICONS,
+    PLUS_TOKEN,
+    POWERS,
+    ROWS,
+    SPIRITS,
+    TOKEN_CELLS,
+    TOKENS,
+)
+from spirits_env.games.forest.lettering import write
+from spirits_env.games.forest.rules import MISSING_PENALTY
+from spirits_env.games.forest.state import END, FIRST, HELD, LYING, PHASES, SECOND, USED
+
+_TASKS = ("first tile", "second tile", "payment", "gem step", "new place of the lifted gem", "end")
+
+# --- what may be seen -------------------------------------------------------------------------------------
 
 
-def draw_scene(state, seat):
-    return ""
+@dataclass(frozen=True)
+class Tile:
+    """A tile in the forest: spirit index, symbols and power index (-1 for none); None in all three if face down."""
+
+    spirit: int | None
+    symbols: int | None
+    power: int | None
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What one seat (alone: the player, then the opponent) has, as far as it may be seen."""
+
+    label: str
+    counts: list[int]  # icons on tiles and on visible tokens
+    leads: list[bool]
+    missing: list[bool]
+    tokens: list[int]  # kinds of the visible ones
+    hidden: int  # tokens whose kind can't be seen
+    used: int
+    tiles: int
+    hand: int
+    removed: int
+    points: int | None
+    wins: bool
+
+
+@dataclass(frozen=True)
+class View:
+    """All facts of a position that a drawing shows."""
+
+    players: int
+    turn: int
+    phase: int
+    actor: int
+    tiles: list[Tile | None]
+    gems: list[int]
+    tokens: dict[int, int | None]
+    takeable: set[int]
+    paying: int
+    lifted: int
+    collections: list[Collection]
+    icons: tuple[str, ...]
+
+
+def _is_seen(state: Any, seat: int | None, token: int) -> bool:
+    """Tell whether a token's kind may be seen: at the end, held ones are counted openly."""
+    status = int(state.token_status[token])
+    if seat is None or status == USED:
+        return True
+    return status == HELD and (int(state.token_seat[token]) == seat or int(state.phase) == END)
+
+
+def _row_ends(state: Any) -> set[int]:
+    """Return the cells at the ends of the rows."""
+    ends = set()
+    for row in range(ROWS):
+        left, right = int(state.left[row]), int(state.right[row])
+        if left <= right:
+            ends |= {row * COLUMNS + left, row * COLUMNS + right}
+    return ends
+
+
+def _takeable(state: Any) -> set[int]:
+    """Return the ends that the acting seat may take.
+
+    The rules' own functions tell the same, but called from Python they'd take seconds to compile.
+    """
+    phase, actor = int(state.phase), int(state.seat)
+    if phase not in (FIRST, SECOND):
+        return set()
+    ends = _row_ends(state)
+    if int(state.players) > 1 and int(state.hand[actor]) + int(state.placed[actor]) == 0:
+        ends = {cell for cell in ends if int(state.gem[cell]) in (-1, actor)}
+    if phase == SECOND:
+        ends = {cell for cell in ends if state.spirit[cell] == state.first_spirit and state.symbols[cell] == 1}
+    return ends
+
+
+def _tiles(state: Any, seat: int | None) -> list[Tile | None]:
+    """Return the tile on each cell; alone, those between the ends of a row lie face down."""
+    seen = set(range(CELLS)) if seat is None or int(state.players) > 1 else _row_ends(state)
+    tiles: list[Tile | None] = []
+    for cell in range(CELLS):
+        if not state.present[cell]:
+            tiles.append(None)
+        elif cell in seen:
+            tiles.append(Tile(int(state.spirit[cell]), int(state.symbols[cell]), int(state.power[cell])))
+        else:
+            tiles.append(Tile(None, None, None))
+    return tiles
+
+
+def _lying_tokens(state: Any, seat: int | None) -> dict[int, int | None]:
+    """Return the kind (None if hidden) of the token on each cell that has one."""
+    lying: dict[int, int | None] = {}
+    for token, (row, column) in enumerate(TOKEN_CELLS):
+        if int(state.token_status[token]) == LYING:
+            lying[row * COLUMNS + column] = int(state.token[token]) if seat is None else None
+    return lying
+
+
+def _counts(state: Any, seat: int | None, owner: int, icons: int) -> list[int]:
+    """Count an owner's icons on tiles and on the tokens that count and may be seen."""
+    counts = [int(count) for count in state.icons[owner, :icons]]
+    for token in range(len(TOKEN_CELLS)):
+        status, kind = int(state.token_status[token]), int(state.token[token])
+        # A "+" is no icon, so of the used tokens only the opponent's turned-up ones of the game alone count.
+        if int(state.token_seat[token]) == owner and status in (HELD, USED) and kind != PLUS_TOKEN:
+            counts[kind] += _is_seen(state, seat, token)
+    return counts
+
+
+def _points(state: Any, counts: list[list[int]], owner: int) -> int:
+    """Count points: majorities, ties scoring for all, less the penalty for icons without a tile."""
+    if int(state.players) == 1 and int(state.phase) == END and not _solitaire_won(counts):
+        return 0
+    points = 0
+    for icon, mine in enumerate(counts[owner]):
+        points += mine if mine == max(row[icon] for row in counts) else 0
+        points -= MISSING_PENALTY if state.icons[owner, icon] == 0 else 0
+    return points
+
+
+def _solitaire_won(counts: list[list[int]]) -> bool:
+    """Tell whether the player has at least as many symbols as the opponent of every spirit."""
+    return all(mine >= other for mine, other in zip(*counts, strict=True))
+
+
+def _winners(state: Any, counts: list[list[int]]) -> list[bool]:
+    """Tell which seats win: most points, then fewest tiles."""
+    if int(state.players) == 1:
+        return [_solitaire_won(counts), not _solitaire_won(counts)]
+    ranks = [(_points(state, counts, seat), -int(state.tiles[seat])) for seat in range(len(counts))]
+    return [rank == max(ranks) for rank in ranks]
+
+
+def _owned_tokens(state: Any, seat: int | None, owner: int) -> tuple[list[int], int, int]:
+    """Return an owner's visible tokens, the number of hidden ones, and of used "+" tokens."""
+    visible, hidden, used = [], 0, 0
+    for token in range(len(TOKEN_CELLS)):
+        if int(state.token_seat[token]) != owner:
+            continue
+        kind = int(state.token[token])
+        if not _is_seen(state, seat, token):
+            hidden += 1
+        elif int(state.token_status[token]) == USED and kind == PLUS_TOKEN:
+            used += 1
+        else:
+            visible.append(kind)
+    return visible, hidden, used
+
+
+def _collections(state: Any, seat: int | None, icons: int) -> list[Collection]:
+    """Return what each seat has."""
+    alone = int(state.players) == 1
+    owners = range(2 if alone else int(state.players))
+    counts = [_counts(state, seat, owner, icons) for owner in owners]
+    over = int(state.phase) == END
+    wins = _winners(state, counts) if over else [False] * len(counts)
+    collections = []
+    for owner in owners:
+        tokens, hidden, used = _owned_tokens(state, seat, owner)
+        scored = (over or seat is None) and not (alone and owner == 1)
+        collections.append(
+            Collection(
+                label="opponent" if alone and owner == 1 else f"seat {owner}",
+                counts=counts[owner],
+                leads=[0 < mine == max(row[icon] for row in counts) for icon, mine in enumerate(counts[owner])],
+                missing=[not state.icons[owner, icon] and not (alone and owner == 1) for icon in range(icons)],
+                tokens=tokens,
+                hidden=hidden,
+                used=used,
+                tiles=int(state.tiles[owner]),
+                hand=int(state.hand[owner]),
+                removed=int(state.removed[owner]),
+                points=_points(state, counts, owner) if scored else None,
+                wins=wins[owner],
+            )
+        )
+    return collections
+
+
+def _view(state: Any, seat: int | None) -> View:
+    """Gather what a seat may see (None: everything)."""
+    icons = SPIRITS if int(state.players) == 1 else ICONS
+    return View(
+        players=int(state.players),
+        turn=int(state.turn),
+        phase=int(state.phase),
+        actor=int(state.seat),
+        tiles=_tiles(state, seat),
+        gems=[int(gem) for gem in state.gem],
+        tokens={} if int(state.players) == 1 else _lying_tokens(state, seat),
+        takeable=_takeable(state),
+        paying=int(state.paying),
+        lifted=int(state.lifted),
+        collections=_collections(state, seat, len(icons)),
+        icons=icons,
+    )
+
+
+def _name(kind: int) -> str:
+    """Return a token's name as people read it."""
+    return "+" if kind == PLUS_TOKEN else TOKENS[kind].replace("_", " ")
+
+
+def _headline(view: View) -> str:
+    """Say whose decision it is, or who has won."""
+    if view.phase != END:
+        return f"turn {view.turn + 1}: seat {view.actor}, {_TASKS[view.phase]}"
+    winners = [collection.label for collection in view.collections if collection.wins]
+    verb = "wins" if len(winners) == 1 else "share the win"
+    return f"end after {view.turn} turns: {' and '.join(winners)} {verb}"
+
+
+# --- text -------------------------------------------------------------------------------------------------
+
+_CODES = (*(icon[:3] for icon in ICONS), "+")
+_WIDTH = 8
+
+
+def _tile_text(view: View, cell: int) -> str:
+    """Write a tile as code, symbols and power, in the brackets of its mark."""
+    tile = view.tiles[cell]
+    if tile is None:
+        return "   ."
+    if tile.spirit is None or tile.power is None:
+        return "  ???"
+    power = POWERS[tile.power][0] if tile.power >= 0 else ""
+    opening, closing = ("{", "}") if cell == view.paying else ("[", "]") if cell in view.takeable else (" ", "")
+    return f"{opening}{_CODES[tile.spirit]}{tile.symbols}{power}{closing}"
+
+
+def _things_text(view: View, cell: int) -> str:
+    """Write what lies on a tile: gem or mark of the lifted one, and token."""
+    gem = f"^{view.actor}" if cell == view.lifted else f"g{view.gems[cell]}" if view.gems[cell] >= 0 else "  "
+    if cell not in view.tokens:
+        return f" {gem}"
+    kind = view.tokens[cell]
+    return f" {gem} {'o' if kind is None else _CODES[kind]}"
+
+
+def _board_text(view: View) -> list[str]:
+    """Write the four rows, two lines each, under the column numbers."""
+    lines = ["col    " + "".join(f" {column:<{_WIDTH - 1}}" for column in range(COLUMNS))]
+    for row in range(ROWS):
+        cells = range(row * COLUMNS, (row + 1) * COLUMNS)
+        lines.append(f"row {row}  " + "".join(f"{_tile_text(view, cell):<{_WIDTH}}" for cell in cells))
+        if view.players > 1:
+            lines.append("       " + "".join(f"{_things_text(view, cell):<{_WIDTH}}" for cell in cells))
+    return lines
+
+
+def _collection_text(view: View, owner: int) -> str:
+    """Write one line of the table."""
+    collection = view.collections[owner]
+    cells = []
+    for count, leads, missing in zip(collection.counts, collection.leads, collection.missing, strict=True):
+        cells.append(f"{count:>3}{'*' * leads + '!' * missing:<3}")
+    cells.append(f"{collection.tiles:>5}")
+    if view.players > 1:
+        cells.append(f"{collection.hand:>5}{collection.removed:>5}")
+    if collection.points is not None:
+        cells.append(f"{collection.points:>7}")
+    return f"{collection.label:<9}" + "".join(cells)
+
+
+def _token_text(collection: Collection) -> str:
+    """Write a seat's tokens by name, the hidden ones as a number."""
+    parts = [_name(kind) for kind in collection.tokens]
+    if collection.hidden:
+        parts.append(f"{collection.hidden} hidden")
+    if collection.used:
+        parts.append(f"{collection.used} used +")
+    return f"{collection.label:<9} tokens: {', '.join(parts) or 'none'}"
+
+
+def _legend(view: View) -> list[str]:
+    """Explain the marks."""
+    lines = ["[ ] can be taken   * leads   ! no tile (-3)   codes: " + " ".join(_CODES[: len(view.icons)])]
+    if view.players > 1:
+        lines.append("{ } being paid for   g0 gem of seat 0   ^0 lifted from here   o token   power m s f")
+    return lines
+
+
+def draw_text(state: Any, seat: int | None) -> str:
+    """Draw a position as text, at most 110 columns of ASCII.
+
+    Args:
+        state: One record of the game.
+        seat: Whose view; None sees everything.
+    """
+    view = _view(state, seat)
+    header = " " * 9 + "".join(f"{_CODES[icon]:>3}   " for icon in range(len(view.icons))) + "tiles"
+    if view.players > 1:
+        header += " hand lost"
+    if view.collections[0].points is not None:
+        header += " points"
+    lines = [_headline(view), "", *_board_text(view), "", header]
+    lines += [_collection_text(view, owner) for owner in range(len(view.collections))]
+    lines += [""] + [_token_text(collection) for collection in view.collections]
+    return "\n".join(line.rstrip() for line in [*lines, "", *_legend(view)]) + "\n"
+
+
+# --- SVG --------------------------------------------------------------------------------------------------
+
+_INK, _FAINT, _PAPER, _CREAM, _GOLD, _RED = "#2E2C28", "#8B857A", "#F3EFE6", "#FBF6E9", "#C98A00", "#C62828"
+_LINE = "#DDD6C8"
+_SEAT_COLOURS = ("#3C7FD9", "#F0C23B", "#EDEDED", "#2FA66F")
+
+_SCENE_WIDTH = 1100
+_LEFT, _TOP, _PITCH, _SIZE = 104, 88, 80, 72
+_TABLE = _TOP + ROWS * _PITCH + 22
+_ROW = 30
+
+
+def _disc(x: float, y: float, radius: float) -> str:
+    """Return the path of a disc."""
+    return f"M{x - radius} {y}a{radius} {radius} 0 1 0 {2 * radius} 0a{radius} {radius} 0 1 0 {-2 * radius} 0Z"
+
+
+# Filled and stroked part of each icon, about 20 units across.
+_SHAPES = {
+    "branches": ("", "M0 10V-10M0 5L-8 -3M0 1L8 -7"),
+    "moss": (_disc(0, -5, 4.6) + _disc(-5.2, 4.2, 4.6) + _disc(5.2, 4.2, 4.6), ""),
+    "dew_drops": ("M0 -10C3 -5 7 -1 7 3A7 7 0 0 1 -7 3C-7 -1 -3 -5 0 -10Z", ""),
+    "mushrooms": ("M-10 1A10 10 0 0 1 10 1ZM-3 3H3V10H-3Z", ""),
+    "flowers": (_disc(0, -6, 4) + _disc(6, 0, 4) + _disc(0, 6, 4) + _disc(-6, 0, 4), "M-4 -4L4 4M4 -4L-4 4"),
+    "web_spiders": ("", "M0 -9L8 -4.5V4.5L0 9L-8 4.5V-4.5ZM0 -9V9M8 -4.5L-8 4.5M-8 -4.5L8 4.5"),
+    "fruits": (_disc(-4.8, 5, 4.6) + _disc(4.8, 5, 4.6), "M-4.8 2L2 -9L4.8 2"),
+    "vines": ("", "M-9 6C-9 -12 0 -12 0 0C0 12 9 12 9 -6"),
+    "leaves": ("M-9 9C-10 -4 -3 -10 9 -9C10 3 4 10 -9 9Z", ""),
+    "moon": ("M4 -9A9.5 9.5 0 1 0 4 9A11 11 0 0 1 4 -9Z", ""),
+    "sun": (
+        _disc(0, 0, 4.6),
+        "M0 -9V-8M0 8V9M-9 0H-8M8 0H9M-6.4 -6.4L-5.7 -5.7M5.7 5.7L6.4 6.4M-6.4 6.4L-5.7 5.7M5.7 -5.7L6.4 -6.4",
+    ),
+    "fire": ("M1 -10C2 -5 7 -3 7 3A7 7 0 0 1 -7 3C-7 0 -5 -2 -4 -5C-2 -4 -1 -2 -1 -1C1 -3 2 -6 1 -10Z", ""),
+    "plus": ("", "M-7 0H7M0 -7V7"),
+}
+
+
+def _icon(name: str, x: float, y: float, radius: float, colour: str) -> str:
+    """Draw an icon around a point."""
+    filled, stroked = _SHAPES[name]
+    parts = [f'<path d="{filled}" fill="{colour}"/>'] if filled else []
+    if stroked:
+        parts.append(f'<path d="{stroked}" fill="none" stroke="{colour}" stroke-width="2.6" stroke-linecap="round"/>')
+    return f'<g transform="translate({x:g} {y:g}) scale({radius / 10:g})">{"".join(parts)}</g>'
+
+
+def _diamond(x: float, y: float, seat: int, attributes: str, hollow: bool = False) -> str:
+    """Draw a gem in its seat's colour, with the seat's number; hollow where it is gone."""
+    style = f'fill="{_PAPER}" stroke-dasharray="3 2.4"' if hollow else f'fill="{_SEAT_COLOURS[seat]}"'
+    return (
+        f'<g {attributes}><path d="M{x:g} {y - 13:g}L{x + 11:g} {y:g}L{x:g} {y + 13:g}L{x - 11:g} {y:g}Z" {style} '
+        f'stroke="{_INK}" stroke-width="1.6"/>{write(str(seat), x, y, 8, _INK, 0.5)}</g>'
+    )
+
+
+def _token(x: float, y: float, kind: int | None, attributes: str) -> str:
+    """Draw a token as a disc, with its icon if it may be seen."""
+    if kind is None:
+        inner = ""
+    else:
+        attributes += f' data-kind="{TOKENS[kind]}"'
+        inner = f"<title>{_name(kind)}</title>" + _icon(TOKENS[kind], x, y, 6.5, _INK)
+    return (
+        f'<g {attributes}><circle cx="{x:g}" cy="{y:g}" r="10" fill="{_CREAM}" stroke="{_INK}" '
+        f'stroke-width="1.4"/>{inner}</g>'
+    )
+
+
+def _corner(cell: int) -> tuple[int, int]:
+    """Return the upper left corner of a cell."""
+    return _LEFT + cell % COLUMNS * _PITCH, _TOP + cell // COLUMNS * _PITCH
+
+
+def _box(cell: int, margin: int, style: str) -> str:
+    """Draw a rounded square around a cell."""
+    x, y = _corner(cell)
+    size = _SIZE + 2 * margin
+    return f'<rect x="{x - margin}" y="{y - margin}" width="{size}" height="{size}" rx="{7 + margin}" {style}/>'
+
+
+def _tile(cell: int, tile: Tile | None) -> str:
+    """Draw a tile with its symbols and its power, face down if unseen, or the place where one lay."""
+    if tile is None:
+        return _box(cell, -6, f'fill="none" stroke="{_LINE}" stroke-width="1.5"')
+    if tile.spirit is None or tile.symbols is None or tile.power is None:
+        back = _box(cell, 0, f'fill="{_FAINT}"') + _box(cell, -8, f'fill="none" stroke="{_CREAM}" opacity="0.5"')
+        return f'<g class="tile" data-cell="{cell}" data-spirit="hidden">{back}</g>'
+    x, y = _corner(cell)
+    name = SPIRITS[tile.spirit]
+    attributes = f'class="tile" data-cell="{cell}" data-spirit="{name}" data-symbols="{tile.symbols}"'
+    parts = [_box(cell, 0, f'fill="{COLOURS[tile.spirit]}"')]
+    if tile.symbols == 1:
+        parts.append(_icon(name, x + 36, y + 35, 16, _CREAM))
+    else:
+        parts += [_icon(name, x + 21, y + 35, 12, _CREAM), _icon(name, x + 51, y + 35, 12, _CREAM)]
+    if tile.power >= 0:
+        attributes += f' data-power="{POWERS[tile.power]}"'
+        parts.append(_icon(POWERS[tile.power], x + 59, y + 14, 8, "#FFE08A"))
+    return f"<g {attributes}>{''.join(parts)}</g>"
+
+
+def _board(view: View) -> list[str]:
+    """Draw the forest: labels, tiles, and what lies on and marks them."""
+    parts = [
+        write(str(column), _LEFT + column * _PITCH + _SIZE / 2, _TOP - 16, 9, _FAINT, 0.5) for column in range(COLUMNS)
+    ]
+    parts += [write(f"row {row}", 30, _TOP + row * _PITCH + _SIZE / 2, 9, _FAINT) for row in range(ROWS)]
+    parts += [_tile(cell, tile) for cell, tile in enumerate(view.tiles)]
+    for cell in sorted(view.takeable):
+        style = f'class="takeable" data-cell="{cell}" fill="none" stroke="{_GOLD}" stroke-width="3"'
+        parts.append(_box(cell, 2, style))
+    if view.paying >= 0:
+        style = f'class="paying" data-cell="{view.paying}" fill="none" stroke="{_RED}" stroke-width="4"'
+        parts.append(_box(view.paying, 2, style + ' stroke-dasharray="9 5"'))
+    for cell, kind in view.tokens.items():
+        x, y = _corner(cell)
+        parts.append(_token(x + 59, y + 59, kind, f'class="token" data-cell="{cell}"'))
+    for cell, seat in enumerate(view.gems):
+        x, y = _corner(cell)
+        if seat >= 0:
+            parts.append(_diamond(x + 14, y + 56, seat, f'class="gem" data-cell="{cell}" data-seat="{seat}"'))
+        elif cell == view.lifted:
+            parts.append(_diamond(x + 14, y + 56, view.actor, f'class="lifted" data-cell="{cell}"', hollow=True))
+    return parts
+
+
+def _rule(y: float) -> str:
+    """Draw a thin line across the table."""
+    return f'<path d="M30 {y:g}H{_SCENE_WIDTH - 36}" stroke="{_LINE}" stroke-width="1.5"/>'
+
+
+def _owner(view: View, owner: int, y: float) -> str:
+    """Name a seat at the start of a table row, bold where it has won."""
+    collection = view.collections[owner]
+    text = write(collection.label, 30, y, 9, _INK)
+    if collection.wins:
+        text = f'<g class="winner" data-seat="{owner}"><rect x="22" y="{y - 11:g}" width="76" height="22" rx="5" '
+        text += f'fill="#F6DD96"/>{write(collection.label, 30, y, 9, _INK)}</g>'
+    return text
+
+
+def _count(view: View, owner: int, icon: int, y: float) -> str:
+    """Draw one count; leaders on a plate, icons without a tile in red with the penalty."""
+    collection = view.collections[owner]
+    count, leads, missing = collection.counts[icon], collection.leads[icon], collection.missing[icon]
+    attributes = f'class="count" data-seat="{owner}" data-icon="{view.icons[icon]}" data-value="{count}"'
+    x = _LEFT + icon * _PITCH + _SIZE / 2
+    parts = []
+    if leads:
+        attributes += ' data-leads="1"'
+        parts.append(f'<rect x="{x - 17:g}" y="{y - 11:g}" width="34" height="22" rx="5" fill="#DCE8CC"/>')
+    if missing:
+        attributes += ' data-missing="1"'
+        parts.append(write(f"-{MISSING_PENALTY}", x + 20, y, 7, _RED))
+    parts.append(write(str(count), x, y, 10, _RED if missing else _INK, 0.5))
+    return f"<g {attributes}>{''.join(parts)}</g>"
+
+
+def _count_table(view: View) -> list[str]:
+    """Draw the table of icons: one column each, under the columns of the forest."""
+    parts = []
+    for icon, name in enumerate(view.icons):
+        x = _LEFT + icon * _PITCH + _SIZE / 2
+        colour = COLOURS[icon] if icon < len(SPIRITS) else _INK
+        parts += [_icon(name, x, _TABLE, 9, colour), write(name.replace("_", " "), x, _TABLE + 20, 6.5, _INK, 0.5)]
+    for owner in range(len(view.collections)):
+        y = _TABLE + 46 + owner * _ROW
+        parts += [_rule(y - _ROW / 2), _owner(view, owner, y)]
+        parts += [_count(view, owner, icon, y) for icon in range(len(view.icons))]
+    return parts
+
+
+# Where the second table's columns start.
+_COLUMNS_AT = {"tiles": 140, "hand": 220, "out of the game": 370, "tokens": 550, "used +": 910, "points": 1000}
+
+
+def _number(name: str, owner: int, value: int, y: float) -> str:
+    """Draw a number of the second table."""
+    attributes = f'class="{name.split()[0]}" data-seat="{owner}" data-value="{value}"'
+    return f"<g {attributes}>{write(str(value), _COLUMNS_AT[name], y, 10, _INK)}</g>"
+
+
+def _gems_of(name: str, owner: int, count: int, y: float) -> str:
+    """Draw the gems in a seat's hand, or hollow those out of the game."""
+    x = _COLUMNS_AT[name] + 10
+    gems = "".join(_diamond(x + 26 * i, y, owner, 'class="spare"', hollow=name != "hand") for i in range(count))
+    return f'<g class="{name.split()[0]}" data-seat="{owner}" data-value="{count}">{gems}</g>'
+
+
+def _tokens_of(collection: Collection, owner: int, y: float) -> str:
+    """Draw a seat's tokens, the hidden ones as blank discs."""
+    kinds = [*collection.tokens, *[None] * collection.hidden]
+    x = _COLUMNS_AT["tokens"] + 10
+    discs = [_token(x + 26 * i, y, kind, f'class="held" data-seat="{owner}"') for i, kind in enumerate(kinds)]
+    names = ", ".join(map(_name, collection.tokens))
+    return "".join(discs) + write(names, x + 26 * len(kinds) - 4, y, 6.5, _INK)
+
+
+def _possession_table(view: View, top: float) -> list[str]:
+    """Draw the table of tiles, gems, tokens and points."""
+    names = ["tiles", "tokens"] + ["hand", "out of the game", "used +"] * (view.players > 1)
+    names += ["points"] * (view.collections[0].points is not None)
+    parts = [write(name, _COLUMNS_AT[name], top, 7, _FAINT) for name in names]
+    for owner, collection in enumerate(view.collections):
+        y = top + 28 + owner * _ROW
+        parts += [_rule(y - _ROW / 2), _owner(view, owner, y), _number("tiles", owner, collection.tiles, y)]
+        parts.append(_tokens_of(collection, owner, y))
+        if view.players > 1:
+            parts.append(_gems_of("hand", owner, collection.hand, y))
+            parts.append(_gems_of("out of the game", owner, collection.removed, y))
+            parts.append(_number("used +", owner, collection.used, y))
+        if collection.points is not None:
+            parts.append(_number("points", owner, collection.points, y))
+    return parts
+
+
+def draw_scene(state: Any, seat: int | None) -> str:
+    """Draw a position as an SVG document that needs no font and nothing from outside.
+
+    Args:
+        state: One record of the game.
+        seat: Whose view; None sees everything.
+    """
+    view = _view(state, seat)
+    second = _TABLE + 46 + len(view.collections) * _ROW + 16
+    height = second + 28 + len(view.collections) * _ROW + 6
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_SCENE_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {_SCENE_WIDTH} {height}" data-turn="{view.turn}" data-phase="{PHASES[view.phase]}" '
+        f'data-seat="{view.actor}">',
+        f'<rect width="{_SCENE_WIDTH}" height="{height}" fill="{_PAPER}"/>',
+        f'<g class="headline">{write(_headline(view), 30, 34, 14, _INK)}</g>',
+        *_board(view),
+        *_count_table(view),
+        *_possession_table(view, second),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
