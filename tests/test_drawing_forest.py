@@ -1,367 +1,369 @@
-"""The forest drawn as text and as a scene: everything a seat may know is there, and nothing else."""
+"""Drawings of Spirits of the Forest: they show every fact of a position, and nothing that a seat may not know."""
 
 from __future__ import annotations
 
+import random
 import sys
-import xml.etree.ElementTree as ET
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, fromstring
 
 import numpy as np
 import pytest
 
-from spirits_env import games
-from spirits_env.batch import Batch, kernels
-from spirits_env.game import choose_uniform, stream
-from spirits_env.games.forest.components import (
-    CELLS,
-    COLUMNS,
-    ICONS,
-    PLUS_TOKEN,
-    POWERS,
-    SPIRITS,
-    TOKEN_AT,
-    TOKENS,
-)
-from spirits_env.games.forest.state import END, FIRST, HELD, LYING, PHASES, SECOND, USED
-from spirits_env.render import strokes_for_text, svg_to_rgb
+from spirits_env.games.forest.components import COLUMNS, ICONS, POWERS, SPIRITS, TOKEN_CELLS, TOKENS
+from spirits_env.games.forest.lettering import letter_path, text_width, write
+from spirits_env.games.forest.state import END, HELD, LYING, PHASES
+from spirits_env.render import svg_to_rgb
+from spirits_env.state import State
 
-GAME = games.load("forest")
-CODES = ("Br", "Mo", "Dd", "Mu", "Fl", "Ws", "Fr", "Vi", "Le")
+CODES = [icon[:3] for icon in ICONS]
+PLAYERS = [1, 2, 3, 4]
 
 
-@dataclass(frozen=True)
-class Position:
-    """A state as an array of one record, with the mask of the seat to act and the points as they stand."""
-
-    states: np.ndarray
-    mask: np.ndarray
-    points: np.ndarray
-    won: np.ndarray
-
-    @property
-    def state(self) -> Any:
-        return self.states[0]
-
-
-@cache
-def positions(players: int, seed: int, forced_steal: bool = True) -> tuple[Position, ...]:
-    """Every position of one random game."""
-    batch = Batch(GAME, 1, players, {"forced_steal": forced_steal})
-    batch.reset([seed])
-    actions = np.zeros(1, np.int64)
-    path = []
-    while True:
-        utility, points, won = batch.utility.copy(), batch.points.copy(), batch.won.copy()
-        kernels(GAME).outcome(batch.states, batch.lanes, utility, points, won)
-        path.append(Position(batch.states.copy(), batch.mask[0].copy(), points[0], won[0]))
-        if batch.seat[0] < 0:
-            return tuple(path)
-        choose_uniform(batch.chance[:, 0], batch.mask, actions)
-        batch.step(actions)
+def positions(players: int, seed: int, every: int = 7, **options: object) -> Iterator[State]:
+    """Play a game uniformly at random; yield a position now and then, and the last two."""
+    chance = random.Random(seed)
+    state = State("forest", players=players, seed=seed, **options)
+    plies = 0
+    while state.seat >= 0:
+        before = state.copy()
+        if plies % every == 0:
+            yield before
+        state.play(chance.choice(state.legal_actions()))
+        plies += 1
+    yield before
+    yield state
 
 
-def one_per_phase(players: int) -> list[Position]:
-    """Positions of a few games: for each phase some, early and late."""
-    found: dict[tuple[int, int], Position] = {}
-    for seed in range(6):
-        for position in positions(players, seed):
-            found[int(position.state.phase), int(position.state.turn) // 12] = position
-    return list(found.values())
+def reach(players: int, phase: str) -> State:
+    """Play at random until a phase is asked."""
+    for seed in range(100):
+        for state in positions(players, seed, every=1):
+            if state.phase == phase:
+                return state
+    raise AssertionError(phase)
 
 
-def viewers(position: Position) -> list[int | None]:
-    return [None, *range(int(position.state.players))]
+def by_class(svg: str, name: str) -> list[dict[str, str]]:
+    """Return the attributes of all elements of a class."""
+    return [element.attrib for element in fromstring(svg).iter() if element.get("class") == name]
 
 
-def groups(svg: str, kind: str) -> list[ET.Element]:
-    """The groups of a class in a scene."""
-    return [element for element in ET.fromstring(svg).iter() if element.get("class") == kind]
+def views(state: State) -> list[int | None]:
+    return [None, *range(state.players)]
 
 
-def facts(svg: str, kind: str, *names: str) -> list[tuple[str, ...]]:
-    """The `data-` attributes of the groups of a class, sorted."""
-    return sorted(tuple(group.get(f"data-{name}", "") for name in names) for group in groups(svg, kind))
-
-
-def strings(rows: list[tuple[object, ...]]) -> list[tuple[str, ...]]:
-    return sorted(tuple(str(value) for value in row) for row in rows)
-
-
-def is_seen(state: Any, seat: int | None, cell: int) -> bool:
-    """Tell whether a tile's face is known: alone, only the ends of the rows are."""
+def face_up(state: State, seat: int | None, cell: int) -> bool:
     row, column = divmod(cell, COLUMNS)
-    return seat is None or state.players > 1 or column in (state.left[row], state.right[row])
+    return seat is None or state.players > 1 or column in (state.record.left[row], state.record.right[row])
 
 
-def known_tokens(state: Any, seat: int | None) -> list[tuple[int, str, int]]:
-    """Owner, name and use of each collected token, as the viewer may know it."""
-    made = []
-    for kind, owner, status in zip(state.token, state.token_seat, state.token_status, strict=True):
-        if status == LYING or owner < 0:
+def known_count(state: State, seat: int | None, owner: int, icon: int) -> int:
+    record = state.record
+    count = int(record.icons[owner, icon])
+    for kind, holder, status in zip(record.token, record.token_seat, record.token_status, strict=True):
+        if holder != owner or kind != icon:
             continue
-        known = seat is None or state.phase == END or status == USED or (status == HELD and owner == seat)
-        used = int(status == USED and state.players > 1)
-        made.append((int(owner), TOKENS[kind] if known else "?", used))
-    return made
+        if state.players == 1:
+            count += owner == 0 or status > HELD
+        else:
+            count += status == HELD and (seat in (None, owner) or state.seat < 0)
+    return count
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_the_scene_holds_every_tile_gem_and_lying_token(players: int) -> None:
-    for position in one_per_phase(players):
-        state = position.state
-        for seat in viewers(position):
-            svg = GAME.draw_scene(state, seat)
-            tiles, gems, tokens = [], [], []
-            for cell in np.flatnonzero(state.present):
-                seen = is_seen(state, seat, cell)
-                power = POWERS[state.power[cell]] if seen and state.power[cell] >= 0 else ""
-                tiles.append((cell, SPIRITS[state.spirit[cell]] if seen else "?", state.symbols[cell] * seen, power))
-                if state.gem[cell] >= 0:
-                    gems.append((cell, state.gem[cell]))
-                if players > 1 and TOKEN_AT[cell] >= 0:
-                    tokens.append((cell, TOKENS[state.token[TOKEN_AT[cell]]] if seat is None else "?"))
-            assert facts(svg, "tile", "cell", "spirit", "symbols", "power") == strings(tiles)
-            assert facts(svg, "gem", "cell", "seat") == strings(gems)
-            assert facts(svg, "token", "cell", "name") == strings(tokens)
-            empty = [(cell,) for cell in range(CELLS) if not state.present[cell]]
-            assert facts(svg, "empty", "cell") == strings(empty)
+def end_cells(state: State) -> set[int]:
+    """Return the cells that the legal actions 0 to 7 stand for."""
+    cells = set()
+    for action in state.legal_actions():
+        if action < 8:
+            row, side = divmod(action, 2)
+            cells.add(row * COLUMNS + int((state.record.right if side else state.record.left)[row]))
+    return cells
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_the_scene_holds_what_lies_before_each_seat(players: int) -> None:
-    for position in one_per_phase(players):
-        state = position.state
-        collectors = range(max(players, 2))
-        for seat in viewers(position):
-            svg = GAME.draw_scene(state, seat)
-            counts = [(i, name, state.icons[i, n]) for i in collectors for n, name in enumerate(ICONS)]
-            assert facts(svg, "count", "seat", "icon", "count") == strings(counts)
-            sides = [(i, state.tiles[i], state.hand[i], state.removed[i], int(state.seat == i)) for i in collectors]
-            assert facts(svg, "side", "seat", "tiles", "hand", "removed", "acts") == strings(sides)
-            assert facts(svg, "held-token", "seat", "name", "used") == strings(known_tokens(state, seat))
-            for kind, numbers in (("hand-gem", state.hand), ("removed-gem", state.removed)):
-                key = kind == "removed-gem" and players > 1  # one more is in the legend
-                assert len(groups(svg, kind)) == int(numbers.sum()) + key
-            unused = [(TOKENS[kind],) for kind in state.unused] if seat is None else []
-            assert facts(svg, "unused-token", "name") == strings(unused)
+def board_lines(state: State, text: str) -> tuple[list[str], list[str]]:
+    """Return the text of each cell's tile, and of what lies on it."""
+    lines = text.splitlines()
+    tiles, things = [], []
+    for row in range(4):
+        start = next(i for i, line in enumerate(lines) if line.startswith(f"row {row}"))
+        for column in range(COLUMNS):
+            place = slice(7 + 8 * column, 15 + 8 * column)
+            tiles.append(lines[start][place].strip())
+            things.append(lines[start + 1][place].strip() if state.players > 1 else "")
+    return tiles, things
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_marks_show_the_decision(players: int) -> None:
-    for position in one_per_phase(players):
-        state = position.state
-        marks = {
-            int(tile.get("data-cell", "")): tile.get("data-mark", "")
-            for tile in groups(GAME.draw_scene(state, 0), "tile")
-        }
-        ends = set()
-        if state.phase in (FIRST, SECOND):
-            for end in np.flatnonzero(position.mask[:8]):
-                row, side = divmod(int(end), 2)
-                ends.add(row * COLUMNS + int((state.left, state.right)[side][row]))
-        assert {cell for cell, mark in marks.items() if mark == "takeable"} == ends
-        for name, cell in (("paying", state.paying), ("lifted", state.lifted)):
-            marked = [at for at, mark in marks.items() if mark == name]
-            assert marked == ([cell] if cell >= 0 else [])
+def test_every_tile_is_drawn() -> None:
+    for players in PLAYERS:
+        for state in positions(players, players):
+            for seat in views(state):
+                record = state.record
+                drawn = {int(tile["data-cell"]): tile for tile in by_class(state.svg(seat), "tile")}
+                text, _ = board_lines(state, state.text(seat))
+                assert sorted(drawn) == np.flatnonzero(record.present).tolist()
+                for cell in range(48):
+                    if not record.present[cell]:
+                        assert text[cell] == "."
+                    elif not face_up(state, seat, cell):
+                        assert drawn[cell] == {"class": "tile", "data-cell": str(cell), "data-spirit": "hidden"}
+                        assert text[cell] == "???"
+                    else:
+                        power = POWERS[record.power[cell]] if record.power[cell] >= 0 else None
+                        assert drawn[cell]["data-spirit"] == SPIRITS[record.spirit[cell]]
+                        assert drawn[cell]["data-symbols"] == str(record.symbols[cell])
+                        assert drawn[cell].get("data-power") == power
+                        words = f"{CODES[record.spirit[cell]]}{record.symbols[cell]}{power[0] if power else ''}"
+                        assert text[cell].strip("[]{}") == words
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_points_leaders_and_winners_are_those_of_the_rules(players: int) -> None:
-    for position in one_per_phase(players):
-        state, over = position.state, position.state.phase == END
-        for seat in viewers(position):
-            svg = GAME.draw_scene(state, seat)
-            shown = over or seat is None
-            for side in groups(svg, "side"):
-                i = int(side.get("data-seat", ""))
-                points = str(position.points[i]) if shown and i < players else ""
-                assert side.get("data-points") == points
-                assert side.get("data-wins") == str(int(over and i < players and position.won[i]))
-            counts = facts(svg, "count", "icon", "seat", "count", "tokens", "leads")
-            for icon in SPIRITS if players == 1 else ICONS:
-                totals = {row[1]: int(row[2]) + int(row[3]) for row in counts if row[0] == icon}
-                leaders = {row[1] for row in counts if row[0] == icon and row[4] == "1"}
-                most = max(totals.values())
-                assert leaders == {i for i, total in totals.items() if total == most > 0}
+def test_every_gem_and_lying_token_is_drawn() -> None:
+    for players in PLAYERS[1:]:
+        for state in positions(players, 10 + players):
+            record = state.record
+            for seat in views(state):
+                svg = state.svg(seat)
+                gems = {int(gem["data-cell"]): int(gem["data-seat"]) for gem in by_class(svg, "gem")}
+                tokens = {int(token["data-cell"]): token.get("data-kind") for token in by_class(svg, "token")}
+                _, text = board_lines(state, state.text(seat))
+                assert gems == {cell: gem for cell, gem in enumerate(record.gem) if gem >= 0}
+                assert tokens == {
+                    row * COLUMNS + column: TOKENS[kind] if seat is None else None
+                    for (row, column), kind, status in zip(TOKEN_CELLS, record.token, record.token_status, strict=True)
+                    if status == LYING
+                }
+                for cell in range(48):
+                    gem, *token = text[cell].split() if cell in gems else ["", *text[cell].split()]
+                    assert gem == (f"g{gems[cell]}" if cell in gems else "")
+                    name = tokens.get(cell)
+                    code = [] if cell not in tokens else ["o" if name is None else "+" if name == "plus" else name[:3]]
+                    assert [word for word in token if not word.startswith("^")] == code
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_the_text_holds_the_same_facts(players: int) -> None:
-    for position in one_per_phase(players):
-        state = position.state
-        for seat in viewers(position):
-            text = GAME.draw_text(state, seat)
-            assert text.isascii()
-            lines = text.splitlines()
-            assert max(len(line) for line in lines) <= 110
-            for cell in range(CELLS):
-                row, column = divmod(cell, COLUMNS)
-                top, below = (lines[4 + 2 * row + i].ljust(110)[4 + 8 * column : 12 + 8 * column] for i in (0, 1))
-                assert top[1:].strip(" ()") == expected_tile(state, seat, cell)
-                assert (f"g{state.gem[cell]}" in below) == (state.gem[cell] >= 0)
-                lying = players > 1 and state.present[cell] and TOKEN_AT[cell] >= 0
-                assert ("(" in below) == bool(lying)
-            for i in range(max(players, 2)):
-                check_text_side(state, lines, i)
+def table(state: State, text: str) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows of the text's table."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.lstrip().startswith("bra "))
+    return lines[start].split(), [lines[start + 1 + owner][9:].split() for owner in range(max(2, state.players))]
 
 
-def expected_tile(state: Any, seat: int | None, cell: int) -> str:
-    """What the text shows of a tile, brackets and marks aside."""
-    if not state.present[cell]:
-        return "."
-    if not is_seen(state, seat, cell):
-        return "??"
-    row, column = divmod(cell, COLUMNS)
-    power = POWERS[state.power[cell]] if state.power[cell] >= 0 else ""
-    if state.players == 1 and column not in (state.left[row], state.right[row]):
-        power = power[:1]
-    return CODES[state.spirit[cell]] * state.symbols[cell] + f"-{power}" * bool(power)
+def test_every_count_is_drawn() -> None:
+    for players in PLAYERS:
+        icons = 9 if players == 1 else 12
+        for state in positions(players, 20 + players):
+            for seat in views(state):
+                drawn = {(int(c["data-seat"]), c["data-icon"]): c for c in by_class(state.svg(seat), "count")}
+                header, rows = table(state, state.text(seat))
+                assert len(drawn) == len(rows) * icons
+                assert header[:icons] == CODES[:icons]
+                for icon in range(icons):
+                    column = [known_count(state, seat, owner, icon) for owner in range(len(rows))]
+                    for owner, count in enumerate(column):
+                        leads = 0 < count == max(column)
+                        missing = bool(state.record.icons[owner, icon] == 0) and (players > 1 or owner == 0)
+                        element = drawn[owner, ICONS[icon]]
+                        assert element["data-value"] == str(count)
+                        assert ("data-leads" in element, "data-missing" in element) == (leads, missing)
+                        assert rows[owner][icon] == f"{count}{'*' * leads}{'!' * missing}"
 
 
-def check_text_side(state: Any, lines: list[str], i: int) -> None:
-    """Compare one line of the text's table with the state."""
-    name = "opponent" if i >= state.players else f"seat {i}"
-    line = next(line for line in lines if line[2:].startswith(f"{name} ") and "tokens" not in line)
-    assert (line[0] == ">") == (state.seat == i)
-    fields = line[12:].split()
-    assert [int(field.rstrip("*!").split("+")[0]) for field in fields[:12]] == state.icons[i].tolist()
-    rest = [state.tiles[i]] + ([state.hand[i], state.removed[i]] if state.players > 1 else [])
-    assert [int(field) for field in fields[12 : 12 + len(rest)]] == rest
+def test_possessions_and_points_are_drawn() -> None:
+    fields = {"tiles": "tiles", "hand": "hand", "lost": "removed"}
+    names = {"lost": "out"}
+    for players in PLAYERS:
+        for state in positions(players, 30 + players):
+            for seat in views(state):
+                svg = state.svg(seat)
+                header, rows = table(state, state.text(seat))
+                for word in header[9 if players == 1 else 12 :]:
+                    drawn = [int(number["data-value"]) for number in by_class(svg, names.get(word, word))]
+                    written = [int(row[header.index(word)]) for row in rows if len(row) > header.index(word)]
+                    facts = state.scores() if word == "points" else state.record[fields[word]][: len(rows)].tolist()
+                    assert drawn == written == facts
+                assert ("points" in header) == (seat is None or state.seat < 0)
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_a_seat_is_drawn_nothing_that_it_can_not_know(players: int) -> None:
-    changed = 0
-    for position in one_per_phase(players):
-        if position.state.phase == END:
+def test_own_tokens_are_named_and_others_counted() -> None:
+    seen = 0
+    for state in positions(3, 2, every=1):
+        record = state.record
+        for seat in views(state):
+            held = by_class(state.svg(seat), "held")
+            lines = [line for line in state.text(seat).splitlines() if " tokens: " in line]
+            for owner, line in enumerate(lines):
+                mine = [int(kind) for kind, who in zip(record.token, record.token_seat, strict=True) if who == owner]
+                used = sum((record.token_seat == owner) & (record.token_status > HELD))
+                assert (f"{used} used +" in line) == (used > 0)
+                discs = [token for token in held if token["data-seat"] == str(owner)]
+                assert len(discs) == len(mine) - used
+                if seat is None:
+                    assert [TOKENS[kind] for kind in mine] >= [disc["data-kind"] for disc in discs]
+                if seat not in (None, owner) and state.seat >= 0:
+                    assert not any("data-kind" in disc for disc in discs)
+                    assert (f"{len(discs)} hidden" in line) == (len(discs) > 0)
+                    seen += len(discs)
+    assert seen
+
+
+def test_ends_that_can_be_taken_are_outlined() -> None:
+    for players in PLAYERS:
+        for forced_steal in (True, False):
+            for state in positions(players, 40 + players, forced_steal=forced_steal):
+                outlined = {int(end["data-cell"]) for end in by_class(state.svg(None), "takeable")}
+                assert outlined == end_cells(state)
+                text, _ = board_lines(state, state.text(0))
+                assert {cell for cell, words in enumerate(text) if words.startswith("[")} == outlined
+
+
+def test_a_player_without_gems_cannot_take_gemmed_ends() -> None:
+    for seed in range(3):
+        for state in positions(4, seed, every=1):
+            if state.seat >= 0 and state.record.hand[state.seat] + state.record.placed[state.seat] == 0:
+                assert {int(end["data-cell"]) for end in by_class(state.svg(0), "takeable")} == end_cells(state)
+
+
+def test_the_tile_being_paid_for_is_marked() -> None:
+    state = reach(2, "pay")
+    cell = int(state.record.paying)
+    assert [mark["data-cell"] for mark in by_class(state.svg(0), "paying")] == [str(cell)]
+    text, _ = board_lines(state, state.text(0))
+    assert [i for i, words in enumerate(text) if words.startswith("{")] == [cell]
+    assert "payment" in state.text(1)
+
+
+def test_the_origin_of_the_lifted_gem_is_marked() -> None:
+    state = reach(2, "move")
+    cell = int(state.record.lifted)
+    assert [mark["data-cell"] for mark in by_class(state.svg(0), "lifted")] == [str(cell)]
+    _, text = board_lines(state, state.text(0))
+    assert [i for i, words in enumerate(text) if words.startswith("^")] == [cell]
+
+
+@pytest.mark.parametrize("players", PLAYERS)
+def test_what_a_seat_cannot_know_is_not_drawn(players: int) -> None:
+    changed = False
+    for state in positions(players, 50 + players, every=5):
+        if state.seat < 0:
             continue
         for seat in range(players):
-            other = position.states.copy()
-            other["rng"] = stream(seat, 99)
-            kernels(GAME).redeal(other, np.array([seat], np.int8))
-            assert GAME.draw_scene(other[0], seat) == GAME.draw_scene(position.state, seat)
-            assert GAME.draw_text(other[0], seat) == GAME.draw_text(position.state, seat)
-            changed += GAME.draw_scene(other[0], None) != GAME.draw_scene(position.state, None)
-            changed += GAME.draw_text(other[0], None) != GAME.draw_text(position.state, None)
+            other = state.redealt(seat, 1)
+            assert other.svg(seat) == state.svg(seat)
+            assert other.text(seat) == state.text(seat)
+            changed |= other.svg() != state.svg() and other.text() != state.text()
     assert changed
 
 
-def test_no_name_of_a_hidden_token_is_in_another_seats_view() -> None:
-    checked = 0
-    for position in one_per_phase(2):
-        state = position.state
-        held = [TOKENS[kind] for kind, *where in held_tokens(state) if where == [1, HELD]]
-        if state.phase == END or not held:
-            continue
-        checked += 1
-        line = next(x for x in GAME.draw_text(state, 0).splitlines() if x.startswith("seat 1 tokens"))
-        names = line.replace(",", "").replace("plus (used)", "").split()[3:]
-        assert not set(names) & {word for name in held for word in name.split("_")}
-        own = next(x for x in GAME.draw_text(state, 1).splitlines() if x.startswith("seat 1 tokens"))
-        assert all(name.replace("_", " ") in own for name in held)
-    assert checked
+def test_the_headline_tells_whose_decision_it_is() -> None:
+    for state in positions(3, 60):
+        root: Element = fromstring(state.svg(1))
+        assert root.get("data-turn") == str(state.turn)
+        assert root.get("data-phase") == state.phase == PHASES[state.record.phase]
+        assert root.get("data-seat") == str(state.seat)
+        if state.seat >= 0:
+            assert state.text(2).startswith(f"turn {state.turn + 1}: seat {state.seat}, ")
 
 
-def held_tokens(state: Any) -> list[tuple[int, int, int]]:
-    """Kind, owner and status of each dealt token."""
-    return [tuple(map(int, row)) for row in zip(state.token, state.token_seat, state.token_status, strict=True)]
+def test_the_end_shows_the_winners() -> None:
+    results = set()
+    for players, seed in [(1, 0), (2, 0), (2, 1), (3, 0), (4, 0)]:
+        *_, before, after = positions(players, 70 + seed)
+        assert after.record.phase == END
+        for seat in views(after):
+            assert before.svg(seat) != after.svg(seat)
+            assert before.text(seat) != after.text(seat)
+            winners = sorted({int(mark["data-seat"]) for mark in by_class(after.svg(seat), "winner")})
+            assert winners == (after.winners() or [1])
+            headline = after.text(seat).splitlines()[0]
+            names = ["opponent" if players == 1 and owner else f"seat {owner}" for owner in winners]
+            assert headline.split(": ")[1].startswith(" and ".join(names))
+            results.add(headline.split()[-1])
+            assert not by_class(before.svg(seat), "winner")
+    assert results >= {"wins"}
 
 
-def test_a_used_plus_is_shown_to_all() -> None:
-    for seed in range(200):
-        position = next(
-            (p for p in positions(3, seed) if (p.state.token_status == USED).any() and p.state.seat >= 0),
-            None,
-        )
-        if position is not None:
-            break
-    assert position is not None
-    token = int(np.flatnonzero(position.state.token_status == USED)[0])
-    assert position.state.token[token] == PLUS_TOKEN
-    for seat in viewers(position):
-        shown = facts(GAME.draw_scene(position.state, seat), "held-token", "seat", "name", "used")
-        assert (str(position.state.token_seat[token]), "plus", "1") in shown
-        assert "plus (used)" in GAME.draw_text(position.state, seat)
+def test_a_shared_win_is_told() -> None:
+    *_, state = positions(2, 0)
+    record = state.record
+    for field in ("icons", "tiles"):
+        record[field][:2] = record[field][0]
+    record.token_seat[:] = -1
+    assert state.winners() == [0, 1]
+    assert "seat 0 and seat 1 share the win" in state.text()
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_the_end_differs_from_the_position_before_it(players: int) -> None:
-    *_, before, last = positions(players, 0)
-    for seat in viewers(last):
-        assert GAME.draw_scene(last.state, seat) != GAME.draw_scene(before.state, seat)
-        assert GAME.draw_text(last.state, seat) != GAME.draw_text(before.state, seat)
-        assert "Game over" in GAME.draw_scene(last.state, seat)
-        assert "Game over" in GAME.draw_text(last.state, seat)
+def test_a_solitaire_win_is_told() -> None:
+    *_, state = positions(1, 0)
+    state.record.icons[0] = 9
+    assert state.winners() == [0]
+    assert "seat 0 wins" in state.text(0)
+    assert [int(number["data-value"]) for number in by_class(state.svg(0), "points")] == state.scores()
 
 
-def test_drawing_changes_nothing_and_says_the_phase() -> None:
-    headlines = {}
-    for position in one_per_phase(2) + one_per_phase(4):
-        kept = position.states.copy()
-        text = GAME.draw_text(position.state, 0)
-        GAME.draw_scene(position.state, 0)
-        assert position.states.tobytes() == kept.tobytes()
-        headlines[PHASES[position.state.phase]] = " ".join(text.split()[2:4])
-        if position.state.seat >= 0:
-            assert text.startswith(f"Seat {position.state.seat} ")
-    assert set(headlines) == set(PHASES)
-    assert len(set(headlines.values())) >= 4
+def test_solitaire_shows_the_opponents_tokens_as_they_turn_up() -> None:
+    kinds = set()
+    for state in positions(1, 3, every=1):
+        held = [token for token in by_class(state.svg(0), "held") if token["data-seat"] == "1"]
+        up = [status > HELD for status in state.record.token_status[1:3]]
+        assert len(held) == 2
+        assert sum("data-kind" in token for token in held) == sum(up)
+        assert all("data-kind" in token for token in by_class(state.svg(), "held"))
+        kinds.add(sum(up))
+    assert kinds == {0, 1, 2}
 
 
-def test_the_option_is_told_where_it_is_not_the_default() -> None:
-    for forced, told in ((True, False), (False, True)):
-        state = positions(2, 0, forced)[0].state
-        assert ("no forced steal" in GAME.draw_text(state, 0)) is told
-        assert ("no forced steal" in GAME.draw_scene(state, 0)) is told
+def test_text_is_plain_and_narrow() -> None:
+    for players in PLAYERS:
+        for state in positions(players, 80 + players, every=11):
+            for seat in views(state):
+                text = state.text(seat)
+                assert text.isascii()
+                assert text.isprintable() or set(text) & {"\x1b", "\t"} == set()
+                assert max(map(len, text.splitlines())) <= 110
 
 
-def test_the_scene_needs_no_other_file() -> None:
-    svg = GAME.draw_scene(positions(4, 0)[10].state, None)
-    root = ET.fromstring(svg)
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
-    assert "href" not in svg
-    assert "url(" not in svg
-    # Several scenes may stand on one page.
-    assert not [element for element in root.iter() if element.get("id")]
+def test_drawing_leaves_the_game_alone() -> None:
+    for state in positions(2, 90, every=20):
+        before = state.record.tobytes()
+        state.svg(0)
+        state.text(1)
+        assert state.record.tobytes() == before
 
 
-@pytest.mark.parametrize("players", GAME.players)
-def test_a_picture_has_the_asked_width(players: int) -> None:
-    pytest.importorskip("resvg_py")
-    pytest.importorskip("PIL")
-    svg = GAME.draw_scene(positions(players, 0)[5].state, 0)
-    for width in (320, 960):
-        picture = svg_to_rgb(svg, width)
-        assert picture.dtype == np.uint8
-        assert picture.shape[1:] == (width, 3)
-        assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
+def test_the_picture_needs_no_font_and_nothing_from_outside() -> None:
+    for players in PLAYERS:
+        root = fromstring(State("forest", players=players, seed=1).svg())
+        tags = {element.tag.split("}")[1] for element in root.iter()}
+        assert tags <= {"svg", "g", "rect", "path", "circle", "title"}
+        assert root.get("viewBox", "").startswith("0 0 1100 ")
 
 
-def test_letters_need_no_font() -> None:
-    pytest.importorskip("resvg_py")
-    pytest.importorskip("PIL")
-    box = '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="20" fill="#f00">'
-    picture = svg_to_rgb(f'{box}<text x="50" y="15" text-anchor="middle">ab 12</text></svg>', 200)
-    inked = np.argwhere(picture[:, :, 1] < 128)
-    assert len(inked) > 100
-    # Red by inheritance, and in the middle.
-    assert picture[tuple(inked[0])][0] > 200
-    assert abs(inked[:, 1].mean() - 100) < 10
+@pytest.mark.parametrize("width", [300, 960])
+def test_a_picture_has_the_asked_width(width: int) -> None:
+    picture = svg_to_rgb(State("forest", seed=2).svg(0), width)
+    assert picture.dtype == np.uint8
+    assert picture.shape[1:] == (width, 3)
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 20
 
 
-def test_every_printable_character_has_its_own_strokes() -> None:
-    def drawn(letter: str) -> str:
-        text = letter.replace("&", "&amp;").replace("<", "&lt;")
-        return strokes_for_text(f'<svg xmlns="http://www.w3.org/2000/svg"><text y="1">{text}</text></svg>')
-
-    printable = [chr(code) for code in range(33, 127)]
-    assert len({drawn(letter) for letter in [*printable, "\u2603"]}) == len(printable) + 1
+def test_a_picture_shows_another_position_otherwise() -> None:
+    first, second = State("forest", seed=2), State("forest", seed=2)
+    second.play(0)
+    assert (svg_to_rgb(first.svg()) != svg_to_rgb(second.svg())).any()
 
 
-def test_missing_packages_are_one_clear_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
+@pytest.mark.parametrize("library", ["PIL", "resvg_py"])
+def test_missing_libraries_are_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=r'pip install "spirits-env\[render\]"'):
         svg_to_rgb("<svg/>")
+
+
+def test_letters_are_strokes() -> None:
+    paths = [letter_path(character, 0, 0, 6) for character in "ABCDEFGHIJKLMNPQRSTUVWXYZ0123456789+-:/.,'\"()?"]
+    assert len(set(paths)) == len(paths)
+    assert all(path.startswith("M") for path in paths)
+    assert letter_path(" ", 0, 0, 6) == ""
+    assert letter_path("é", 0, 0, 6) == letter_path("?", 0, 0, 6)
+    assert text_width("", 6) == 0
+    assert text_width("ab", 6) == 10
+    assert 'data-text="&lt;&quot;"' in write('<"', 0, 0, 6, "black", 0.5)

@@ -239,7 +239,8 @@ def _name(kind: int) -> str:
 def _headline(view: View) -> str:
     """Say whose decision it is, or who has won."""
     if view.phase != END:
-        return f"turn {view.turn + 1}: seat {view.actor}, {_TASKS[view.phase]}"
+        task = _TASKS[view.phase] if view.players > 1 else "tile"
+        return f"turn {view.turn + 1}: seat {view.actor}, {task}"
     winners = [collection.label for collection in view.collections if collection.wins]
     verb = "wins" if len(winners) == 1 else "share the win"
     return f"end after {view.turn} turns: {' and '.join(winners)} {verb}"
@@ -338,7 +339,7 @@ def draw_text(state: Any, seat: int | None) -> str:
 
 _INK, _FAINT, _PAPER, _CREAM, _GOLD, _RED = "#2E2C28", "#8B857A", "#F3EFE6", "#FBF6E9", "#C98A00", "#C62828"
 _LINE = "#DDD6C8"
-_SEAT_COLOURS = ("#3C7FD9", "#F0C23B", "#EDEDED", "#2FA66F")
+_SEAT_COLOURS = ("#7DB2F5", "#F0C23B", "#EDEDED", "#2FA66F")
 
 _SCENE_WIDTH = 1100
 _LEFT, _TOP, _PITCH, _SIZE = 104, 88, 80, 72
@@ -427,9 +428,9 @@ def _tile(cell: int, tile: Tile | None) -> str:
     attributes = f'class="tile" data-cell="{cell}" data-spirit="{name}" data-symbols="{tile.symbols}"'
     parts = [_box(cell, 0, f'fill="{COLOURS[tile.spirit]}"')]
     if tile.symbols == 1:
-        parts.append(_icon(name, x + 36, y + 35, 16, _CREAM))
+        parts.append(_icon(name, x + 36, y + 33, 15, _CREAM))
     else:
-        parts += [_icon(name, x + 21, y + 35, 12, _CREAM), _icon(name, x + 51, y + 35, 12, _CREAM)]
+        parts += [_icon(name, x + 21, y + 27, 12, _CREAM), _icon(name, x + 51, y + 27, 12, _CREAM)]
     if tile.power >= 0:
         attributes += f' data-power="{POWERS[tile.power]}"'
         parts.append(_icon(POWERS[tile.power], x + 59, y + 14, 8, "#FFE08A"))
@@ -445,19 +446,19 @@ def _board(view: View) -> list[str]:
     parts += [_tile(cell, tile) for cell, tile in enumerate(view.tiles)]
     for cell in sorted(view.takeable):
         style = f'class="takeable" data-cell="{cell}" fill="none" stroke="{_GOLD}" stroke-width="3"'
-        parts.append(_box(cell, 2, style))
+        parts.append(_box(cell, 3, style))
     if view.paying >= 0:
         style = f'class="paying" data-cell="{view.paying}" fill="none" stroke="{_RED}" stroke-width="4"'
-        parts.append(_box(view.paying, 2, style + ' stroke-dasharray="9 5"'))
+        parts.append(_box(view.paying, 3, style + ' stroke-dasharray="9 5"'))
     for cell, kind in view.tokens.items():
         x, y = _corner(cell)
         parts.append(_token(x + 59, y + 59, kind, f'class="token" data-cell="{cell}"'))
     for cell, seat in enumerate(view.gems):
         x, y = _corner(cell)
         if seat >= 0:
-            parts.append(_diamond(x + 14, y + 56, seat, f'class="gem" data-cell="{cell}" data-seat="{seat}"'))
+            parts.append(_diamond(x + 14, y + 57, seat, f'class="gem" data-cell="{cell}" data-seat="{seat}"'))
         elif cell == view.lifted:
-            parts.append(_diamond(x + 14, y + 56, view.actor, f'class="lifted" data-cell="{cell}"', hollow=True))
+            parts.append(_diamond(x + 14, y + 57, view.actor, f'class="lifted" data-cell="{cell}"', hollow=True))
     return parts
 
 
