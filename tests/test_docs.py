@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from spirits_env import State, forest_v0, games, record
+from spirits_env import State, faces, forest_v0, games, record
 from spirits_env.cli import main as spirits
 from spirits_env.sb3 import SelfPlayVecEnv
 from training import metrics, selfplay
@@ -243,6 +243,10 @@ def test_keys_of_records_and_setups_are_told() -> None:
 def test_the_game_of_the_picture_is_a_finished_one() -> None:
     game = json.loads((ROOT / "docs/forest.json").read_text(encoding="utf-8"))
     assert record.replay(game).seat == -1
+
+
+def test_render_modes_are_told() -> None:
+    assert first_cells(section(PAGE, "Rendering")) == set(faces.RENDER_MODES)
 
 
 # --- info keys --------------------------------------------------------------------------------------------

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from xml.etree.ElementTree import Element, fromstring
 
 import numpy as np
 import pytest
+from numba import config
 
+from spirits_env import games
 from spirits_env.games.forest.components import COLUMNS, ICONS, POWERS, SPIRITS, TOKEN_CELLS, TOKENS
 from spirits_env.games.forest.lettering import letter_path, text_width, write
 from spirits_env.games.forest.state import END, HELD, LYING, PHASES
@@ -18,6 +21,20 @@ from spirits_env.state import State
 
 CODES = [icon[:3] for icon in ICONS]
 PLAYERS = [1, 2, 3, 4]
+
+
+@pytest.fixture(autouse=True)
+def no_observations(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Uncompiled, observations would take most of the time, and their bytes overflow; nothing here looks at them.
+    if config.DISABLE_JIT:
+        monkeypatch.setattr(games, "load", lambda name: BLIND_GAME)
+
+
+def observe_nothing(state: object, seat: int, out: np.ndarray) -> None:
+    pass
+
+
+BLIND_GAME = replace(games.load("forest"), observe=observe_nothing)
 
 
 def positions(players: int, seed: int, every: int = 7, **options: object) -> Iterator[State]:
@@ -65,9 +82,9 @@ def known_count(state: State, seat: int | None, owner: int, icon: int) -> int:
         if holder != owner or kind != icon:
             continue
         if state.players == 1:
-            count += owner == 0 or status > HELD
+            count += int(owner == 0 or status > HELD)
         else:
-            count += status == HELD and (seat in (None, owner) or state.seat < 0)
+            count += int(status == HELD and (seat in (None, owner) or state.seat < 0))
     return count
 
 
@@ -160,7 +177,7 @@ def test_every_count_is_drawn() -> None:
                     column = [known_count(state, seat, owner, icon) for owner in range(len(rows))]
                     for owner, count in enumerate(column):
                         leads = 0 < count == max(column)
-                        missing = bool(state.record.icons[owner, icon] == 0) and (players > 1 or owner == 0)
+                        missing = not state.record.icons[owner, icon] and (players > 1 or owner == 0)
                         element = drawn[owner, ICONS[icon]]
                         assert element["data-value"] == str(count)
                         assert ("data-leads" in element, "data-missing" in element) == (leads, missing)
@@ -197,7 +214,8 @@ def test_own_tokens_are_named_and_others_counted() -> None:
                 discs = [token for token in held if token["data-seat"] == str(owner)]
                 assert len(discs) == len(mine) - used
                 if seat is None:
-                    assert [TOKENS[kind] for kind in mine] >= [disc["data-kind"] for disc in discs]
+                    names = [TOKENS[kind] for kind in mine]
+                    assert sorted([disc["data-kind"] for disc in discs] + ["plus"] * used) == sorted(names)
                 if seat not in (None, owner) and state.seat >= 0:
                     assert not any("data-kind" in disc for disc in discs)
                     assert (f"{len(discs)} hidden" in line) == (len(discs) > 0)
@@ -317,7 +335,7 @@ def test_text_is_plain_and_narrow() -> None:
             for seat in views(state):
                 text = state.text(seat)
                 assert text.isascii()
-                assert text.isprintable() or set(text) & {"\x1b", "\t"} == set()
+                assert text.replace("\n", "").isprintable()
                 assert max(map(len, text.splitlines())) <= 110
 
 

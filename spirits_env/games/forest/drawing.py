@@ -472,7 +472,7 @@ def _owner(view: View, owner: int, y: float) -> str:
     collection = view.collections[owner]
     text = write(collection.label, 30, y, 9, _INK)
     if collection.wins:
-        text = f'<g class="winner" data-seat="{owner}"><rect x="22" y="{y - 11:g}" width="76" height="22" rx="5" '
+        text = f'<g class="winner" data-seat="{owner}"><rect x="22" y="{y - 11:g}" width="84" height="22" rx="5" '
         text += f'fill="#F6DD96"/>{write(collection.label, 30, y, 9, _INK)}</g>'
     return text
 

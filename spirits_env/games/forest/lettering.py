@@ -5,6 +5,7 @@ Each glyph stands on a grid of 5 by 7 points: pairs of digits are points (x, y),
 
 from __future__ import annotations
 
+from functools import lru_cache
 from html import escape
 
 _GLYPHS = {
@@ -47,15 +48,15 @@ _GLYPHS = {
     "9": "051636454130100102133342",
     "+": "0343 2125",
     "-": "1333",
-    ":": "2222 2525",
+    ":": "2122 2425",
     "/": "0640",
-    ".": "2626",
+    ".": "2526",
     ",": "252617",
     "'": "2022",
     '"': "1012 3032",
     "(": "30212536",
     ")": "10212516",
-    "?": "0110304142232324 2626",
+    "?": "01103041422324 2526",
     "=": "1232 1434",
     "*": "2125 0244 0442",
 }
@@ -91,6 +92,8 @@ def letter_path(text: str, x: float, y: float, height: float) -> str:
     return "".join(parts)
 
 
+# Most of what a drawing says stands in the next one too.
+@lru_cache(maxsize=1024)
 def write(text: str, x: float, y: float, height: float, colour: str, anchor: float = 0.0) -> str:
     """Return a line of text as an SVG path.
 

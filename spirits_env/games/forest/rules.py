@@ -95,9 +95,8 @@ def begin(state):
 def end_cell(state, end):
     """Return the cell at an end of a row (0-7), or -1 where there is no such end."""
     row = end >> 1
-    # Whole words, so that sums with a cell don't overflow where the code runs uncompiled.
-    left = np.int64(state.left[row])
-    right = np.int64(state.right[row])
+    left = state.left[row]
+    right = state.right[row]
     if left > right:
         return -1
     if end & 1 == 0:
