@@ -293,9 +293,7 @@ class Referee:
         assert self.first_spirit is not None
         spirit = SPIRITS[self.first_spirit]
         fitting = [
-            action
-            for action, tile in self._takeable_ends().items()
-            if tile.spirit == spirit and tile.symbols == 1
+            action for action, tile in self._takeable_ends().items() if tile.spirit == spirit and tile.symbols == 1
         ]
         return [*fitting, PASS]
 
