@@ -12,7 +12,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import torch as th
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -107,8 +106,8 @@ class RunCallback(BaseCallback):
         choices = buffer.action_masks.sum(axis=2)
         record = self.logger.record
         record("rollout/games", len(ended))
-        for seat in range(self.config.players):
-            record(f"rollout/utility_seat{seat}", float(ended[:, seat].mean()) if len(ended) else np.nan)
+        for seat in range(self.config.players if len(ended) else 0):
+            record(f"rollout/utility_seat{seat}", float(ended[:, seat].mean()))
         record("rollout/kept_share", float(buffer.kept.mean()))
         record("rollout/legal_actions", float(choices.mean()))
         record("rollout/entropy_weight", self.model.ent_coef)

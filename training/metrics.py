@@ -6,6 +6,7 @@ Names are those of `docs/training.md`; every line has `decisions`.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ class JSONLWriter(KVWriter):
         self.path = run / FILE
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
-        """Append one line with all numbers."""
+        """Append one line with all finite numbers."""
         numbers = {key: float(value) for key, value in key_values.items() if isinstance(value, (int, float, np.number))}
+        # JSON has no word for what can't be told.
+        numbers = {key: value for key, value in numbers.items() if math.isfinite(value)}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"decisions": step, **dict(sorted(numbers.items()))}) + "\n")
 

@@ -66,37 +66,43 @@ LAYOUT = Layout(
 
 TILE_PLANES = tuple(part.name for part in LAYOUT.slices if part.shape[-1] == CELLS)
 
-_PRESENT = LAYOUT["present"].start
-_SPIRIT = LAYOUT["spirit"].start
-_DOUBLE = LAYOUT["double"].start
-_POWER = LAYOUT["power"].start
-_TOKEN = LAYOUT["token"].start
-_GEM = LAYOUT["gem"].start
-_END = LAYOUT["end"].start
-_TAKEABLE = LAYOUT["takeable"].start
-_PAYING = LAYOUT["paying"].start
-_LIFTED = LAYOUT["lifted"].start
-_SEAT_PRESENT = LAYOUT["seat_present"].start
-_PLAYERS = LAYOUT["players"].start
-_OWN_SEAT = LAYOUT["own_seat"].start
-_TO_ACT = LAYOUT["to_act"].start
-_PHASE = LAYOUT["phase"].start
-_FIRST_SPIRIT = LAYOUT["first_spirit"].start
-_TURN = LAYOUT["turn"].start
-_FORCED_STEAL = LAYOUT["forced_steal"].start
-_HAND = LAYOUT["hand"].start
-_PLACED = LAYOUT["placed"].start
-_REMOVED = LAYOUT["removed"].start
-_TOKENS_HELD = LAYOUT["tokens_held"].start
-_PLUS_USED = LAYOUT["plus_used"].start
-_OWN_TOKENS = LAYOUT["own_tokens"].start
-_TURNED_UP = LAYOUT["turned_up"].start
-_TILES = LAYOUT["tiles"].start
-_TILES_LEFT = LAYOUT["tiles_left"].start
-_ICONS_AT = LAYOUT["icons"].start
-_OWN_ICONS = LAYOUT["own_icons"].start
-_MISSING = LAYOUT["missing"].start
-_ICONS_LEFT = LAYOUT["icons_left"].start
+
+def _start(name: str) -> np.int64:
+    """Return where a slice starts: a whole word, so that adding a record's small integers can't overflow uncompiled."""
+    return np.int64(LAYOUT[name].start)
+
+
+_PRESENT = _start("present")
+_SPIRIT = _start("spirit")
+_DOUBLE = _start("double")
+_POWER = _start("power")
+_TOKEN = _start("token")
+_GEM = _start("gem")
+_END = _start("end")
+_TAKEABLE = _start("takeable")
+_PAYING = _start("paying")
+_LIFTED = _start("lifted")
+_SEAT_PRESENT = _start("seat_present")
+_PLAYERS = _start("players")
+_OWN_SEAT = _start("own_seat")
+_TO_ACT = _start("to_act")
+_PHASE = _start("phase")
+_FIRST_SPIRIT = _start("first_spirit")
+_TURN = _start("turn")
+_FORCED_STEAL = _start("forced_steal")
+_HAND = _start("hand")
+_PLACED = _start("placed")
+_REMOVED = _start("removed")
+_TOKENS_HELD = _start("tokens_held")
+_PLUS_USED = _start("plus_used")
+_OWN_TOKENS = _start("own_tokens")
+_TURNED_UP = _start("turned_up")
+_TILES = _start("tiles")
+_TILES_LEFT = _start("tiles_left")
+_ICONS_AT = _start("icons")
+_OWN_ICONS = _start("own_icons")
+_MISSING = _start("missing")
+_ICONS_LEFT = _start("icons_left")
 _MAX_TURN = 127
 _NOBODY = -2
 _I0, _I1, _I2, _I3, _I4, _I5, _I6, _I7, _I8 = (np.int8(i) for i in range(9))
@@ -104,7 +110,11 @@ _I0, _I1, _I2, _I3, _I4, _I5, _I6, _I7, _I8 = (np.int8(i) for i in range(9))
 
 @njit
 def observe(state, seat, out):
-    """Write what a seat may know into an int8 vector of `LAYOUT.size` entries."""
+    """Write what a seat may know into an int8 vector of `LAYOUT.size` entries.
+
+    Places in the vector are added up as int64: uncompiled, NumPy keeps the fields' int8 and would overflow.
+    """
+    seat = np.int64(seat)
     observe_tiles(state, seat, out)
     clear(out[_TOKEN:])
     observe_ends(state, seat, out)
@@ -172,7 +182,7 @@ def write_planes(out, present, visible, spirit, symbols, power, gem, gems):
 @njit
 def observe_ends(state, seat, out):
     """Write which tiles are ends of their rows and who could take them, what is paid for, what was lifted."""
-    players = state.players
+    players = np.int64(state.players)
     for end in range(2 * ROWS):
         cell = end_cell(state, end)
         if cell < 0:
@@ -182,22 +192,22 @@ def observe_ends(state, seat, out):
             if can_take(state, (seat + relative) % players, cell):
                 out[_TAKEABLE + relative * CELLS + cell] = 1
     if state.paying >= 0:
-        out[_PAYING + state.paying] = 1
+        out[_PAYING + np.int64(state.paying)] = 1
     if state.lifted >= 0:
-        out[_LIFTED + state.lifted] = 1
+        out[_LIFTED + np.int64(state.lifted)] = 1
 
 
 @njit
 def observe_table(state, seat, out):
     """Write the facts that belong to no seat."""
-    players = state.players
+    players = np.int64(state.players)
     out[_PLAYERS + players - 1] = 1
     out[_OWN_SEAT + seat] = 1
     if state.seat >= 0:
         out[_TO_ACT + (state.seat - seat) % players] = 1
-    out[_PHASE + state.phase] = 1
+    out[_PHASE + np.int64(state.phase)] = 1
     if state.first_spirit >= 0:
-        out[_FIRST_SPIRIT + state.first_spirit] = 1
+        out[_FIRST_SPIRIT + np.int64(state.first_spirit)] = 1
     out[_TURN] = min(state.turn, _MAX_TURN)
     out[_FORCED_STEAL] = state.forced_steal
     out[_TILES_LEFT] = state.remaining
@@ -206,7 +216,7 @@ def observe_table(state, seat, out):
 @njit
 def observe_seats(state, seat, out):
     """Write each seat's collection and gems."""
-    collectors = max(state.players, 2)
+    collectors = max(np.int64(state.players), 2)
     left = out[_ICONS_LEFT : _ICONS_LEFT + _ICONS]
     for icon in range(_ICONS):
         left[icon] = ICON_TOTALS[icon]
@@ -239,7 +249,7 @@ def write_icons(icons, out, missing, left):
 @njit
 def observe_tokens(state, seat, out):
     """Write tokens lying and held, and the observer's own by kind and among its icons."""
-    collectors = max(state.players, 2)
+    collectors = max(np.int64(state.players), 2)
     for token in range(len(TOKEN_CELLS)):
         status = state.token_status[token]
         if status == LYING:
@@ -250,15 +260,15 @@ def observe_tokens(state, seat, out):
         if owner < 0:
             continue
         relative = (owner - seat) % collectors
+        kind = np.int64(state.token[token])
         if status == USED:
-            if state.token[token] == PLUS_TOKEN:
+            if kind == PLUS_TOKEN:
                 out[_PLUS_USED + relative] += 1
             else:
-                out[_TURNED_UP + state.token[token]] = 1
+                out[_TURNED_UP + kind] = 1
         else:
             out[_TOKENS_HELD + relative] += 1
             if owner == seat and status == HELD:
-                kind = state.token[token]
                 out[_OWN_TOKENS + kind] += 1
                 if kind != PLUS_TOKEN:
                     out[_OWN_ICONS + kind] += 1

@@ -95,8 +95,8 @@ def begin(state):
 def end_cell(state, end):
     """Return the cell at an end of a row (0-7), or -1 where there is no such end."""
     row = end >> 1
-    left = state.left[row]
-    right = state.right[row]
+    left = np.int64(state.left[row])
+    right = np.int64(state.right[row])
     if left > right:
         return -1
     if end & 1 == 0:
@@ -354,7 +354,7 @@ def legal(state, mask):
         legal_place(state, mask)
     elif phase == MOVE:
         mark_free(state, mask[FIRST_CELL:HAND])
-        mask[FIRST_CELL + state.lifted] = 0
+        mask[FIRST_CELL + np.int64(state.lifted)] = 0
     if phase < MOVE and can_use_plus(state):
         mask[PLUS] = 1
 
