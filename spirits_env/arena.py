@@ -146,9 +146,10 @@ class Match:
         points: Own points.
         margin: Own points minus the mean of the others'; None in solitaire.
         seats: The same by seat.
-        shared_wins: Games won by several seats, whoever they were.
-        illegal: Illegal choices of the agent; each ended its game as a loss.
+        shared_wins: Games played out and won by several seats, whoever they were.
+        illegal: Illegal choices of the agent; each ended its game as a loss, with the points as they stood.
         opponent_illegal: Illegal choices of opponents; each ended its game as a loss of that seat.
+        illegal_example: The first of these in words, with the agent's name; empty without any.
         decisions: Mean decisions per game, of all seats together.
         agent_ms: Mean time of the agent's decisions in milliseconds, as asked in batches.
         opponent_ms: The same of the opponent's; None if it had none.
@@ -167,6 +168,7 @@ class Match:
     shared_wins: int
     illegal: int
     opponent_illegal: int
+    illegal_example: str
     decisions: float
     agent_ms: float
     opponent_ms: float | None
@@ -245,6 +247,7 @@ class Games:
         share: What each seat won, shape `(games, players)`; sums to 1 per game with several players.
         points: What each seat wrote down, shape `(games, players)`; as it stood where the game was forfeited.
         plies: Decisions in each game, shape `(games,)`.
+        lost: The seat whose illegal choice ended the game, else -1, shape `(games,)`.
         distinct_deals: How many of the deals differ in more than their generator.
         sides: The agent's and the opponent's count of decisions, seconds and illegal choices.
     """
@@ -253,6 +256,7 @@ class Games:
     share: np.ndarray
     points: np.ndarray
     plies: np.ndarray
+    lost: np.ndarray
     distinct_deals: int
     sides: tuple[Side, Side]
 
@@ -265,6 +269,7 @@ class Side(Agent):
         decisions: Choices made.
         seconds: Time they took.
         illegal: Illegal ones among them.
+        example: Its first illegal choice in words; empty without one.
         wrong: Which rows of the last call were illegal, shape `(n,)`, bool.
     """
 
@@ -274,6 +279,7 @@ class Side(Agent):
         self.decisions = 0
         self.seconds = 0.0
         self.illegal = 0
+        self.example = ""
         self.wrong = np.zeros(0, np.bool_)
 
     def act_many(self, views: Views) -> np.ndarray:
@@ -291,6 +297,10 @@ class Side(Agent):
         inside = (actions >= 0) & (actions < mask.shape[1])
         self.wrong = ~inside | (mask[np.arange(len(mask)), np.where(inside, actions, 0)] == 0)
         self.illegal += int(self.wrong.sum())
+        if self.wrong.any() and not self.example:
+            action = int(actions[self.wrong][0])
+            name = views.game.actions[action].name if 0 <= action < mask.shape[1] else "no action"
+            self.example = f"agent {self.name} chose {action} ({name}), which was illegal"
         return np.where(self.wrong, mask.argmax(axis=1), actions)
 
 
@@ -329,10 +339,11 @@ def evaluate(
         IllegalAction: If an agent returns no whole numbers at all.
     """
     rules = listing.load(game)
-    rules.check_players(players)
+    players = rules.check_players(players)
     settings = rules.check_options(options or {})
     for name, value, least in (("games", games, 1), ("lanes", lanes, 1), ("seed", seed, 0)):
         _check_count(name, value, least)
+    games, seed, lanes = int(games), int(seed), int(lanes)
     learner = make_agent(agent)
     field = [make_agent(one) for one in _listed(against)]
     _check_field(rules, players, learner, field)
@@ -412,16 +423,16 @@ def play_games(
     seat = np.arange(count) % players
     share = np.zeros((count, players))
     points = np.zeros((count, players))
-    plies = np.zeros(count, np.int64)
+    plies, lost = np.zeros(count, np.int64), np.zeros(count, np.int64)
     dealt: set[bytes] = set()
     for numbers in _chunks(count, lanes):
         batch = _dealt(rules, players, options, seed, numbers)
         dealt |= _fingerprints(batch)
-        lost, plies[numbers] = _play_out(batch, sides, seat[numbers])
-        share[numbers], points[numbers] = _outcome(batch, lost)
+        lost[numbers], plies[numbers] = _play_out(batch, sides, seat[numbers])
+        share[numbers], points[numbers] = _outcome(batch, lost[numbers])
         if progress:
             progress(int(numbers[-1]) + 1, count)
-    return Games(seat, share, points, plies, len(dealt), sides)
+    return Games(seat, share, points, plies, lost, len(dealt), sides)
 
 
 def _chunks(count: int, lanes: int) -> Iterator[np.ndarray]:
@@ -508,6 +519,7 @@ def _summarise(games: Games, opponent: Agent | None, players: int) -> Match:
     own = games.points[rows, games.seat]
     margin = own - (games.points.sum(axis=1) - own) / max(players - 1, 1)
     by_deal = share.reshape(-1, players).mean(axis=1)
+    shared = ((games.share > 0) & (games.share < 1)).any(axis=1)
     agent, other = games.sides
     return Match(
         opponent=opponent.name if opponent else None,
@@ -518,9 +530,10 @@ def _summarise(games: Games, opponent: Agent | None, players: int) -> Match:
         points=estimate_mean(own.reshape(-1, players).mean(axis=1)),
         margin=estimate_mean(margin.reshape(-1, players).mean(axis=1)) if opponent else None,
         seats=tuple(_seat_row(seat, games.seat == seat, share, own) for seat in range(players)),
-        shared_wins=int(((games.share > 0) & (games.share < 1)).any(axis=1).sum()),
+        shared_wins=int((shared & (games.lost < 0)).sum()),
         illegal=agent.illegal,
         opponent_illegal=other.illegal,
+        illegal_example=agent.example or other.example,
         decisions=float(games.plies.mean()),
         agent_ms=1000 * agent.seconds / max(agent.decisions, 1),
         opponent_ms=1000 * other.seconds / other.decisions if other.decisions else None,
@@ -570,7 +583,7 @@ def match_rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
             _span(match.margin, "{:+.1f}"),
             f"{match.shared_wins} ({match.shared_wins / match.games:.1%})",
             f"{match.illegal}, {match.opponent_illegal}" if match.opponent else str(match.illegal),
-            f"{match.agent_ms:.3f}" + (f", {match.opponent_ms:.3f}" if match.opponent_ms is not None else ""),
+            f"{match.agent_ms:.2g}" + (f", {match.opponent_ms:.2g}" if match.opponent_ms is not None else ""),
         )
         for result in results
         for match in result.matches
@@ -599,8 +612,9 @@ def heading(result: Result) -> str:
     match = result.matches[0]
     options = ", ".join(f"{name}={value}" for name, value in result.options.items())
     par = f"; equals would win {result.par:.1%}" if result.par else ""
+    people = "1 player" if result.players == 1 else f"{result.players} players"
     return (
-        f"{listing.load(result.game).title}, rules version {result.game_version}, {result.players} players, {options}; "
+        f"{listing.load(result.game).title}, rules version {result.game_version}, {people}, {options}; "
         f"seed {result.seed}, {match.deals} deals ({match.distinct_deals} distinct), each with the agent in every seat"
         f"{par}; {match.decisions:.1f} decisions a game; spirits-env {result.package_version}"
     )

@@ -6,6 +6,7 @@ A game is data (tables of actions, observation slices and options) and compiled 
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ def stream(*keys: int) -> int:
     """
     mixed = 0
     for key in keys:
-        mixed = (mixed + (key & _MASK64) + 0x9E3779B97F4A7C15) & _MASK64
+        mixed = (mixed + (operator.index(key) & _MASK64) + 0x9E3779B97F4A7C15) & _MASK64
         # The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
         mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
         mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK64
@@ -105,6 +106,16 @@ def fork(chance: np.ndarray) -> np.ndarray:
     chance ^= chance >> _SHIFT_B
     chance ^= chance << _SHIFT_C
     return np.array([stream(int(value)) for value in chance], np.uint64)
+
+
+@njit
+def sort(values):
+    """Sort a short one-dimensional array in place."""
+    for i in range(1, len(values)):
+        j = i
+        while j > 0 and values[j - 1] > values[j]:
+            values[j - 1], values[j] = values[j], values[j - 1]
+            j -= 1
 
 
 @njit

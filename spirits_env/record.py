@@ -96,12 +96,19 @@ def _start(record: Any) -> State:
         raise ValueError(f"The record has the keys {given}; it needs exactly {', '.join(KEYS)}.")
     if not isinstance(record["game"], str) or not isinstance(record["options"], Mapping):
         raise ValueError("The record needs a game name and a dict of options.")
+    if not isinstance(record["setup"], Mapping):
+        # To State, none would mean a random deal.
+        raise ValueError(
+            f"The record's setup was a {type(record['setup']).__name__}; give a dict as State.setup makes it."
+        )
     game = games.load(record["game"])
-    if record["version"] != game.version:
+    if type(record["version"]) is not int or record["version"] != game.version:
         raise ValueError(
             f"The record is of {game.name} version {record['version']!r}; this package plays version {game.version}."
         )
-    return State(game, record["players"], seed=0, setup=record["setup"], **record["options"])
+    # Checked here, because as keyword arguments strange names would clash with State's own.
+    options = game.check_options(record["options"])
+    return State(game, record["players"], seed=0, setup=record["setup"], **options)
 
 
 def _check_outcome(state: State, record: Mapping[str, Any]) -> None:

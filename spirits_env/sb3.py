@@ -87,7 +87,8 @@ class SelfPlayVecEnv(VecEnv):
             self.batch.reset()
         else:
             entropy = np.random.SeedSequence().generate_state(self.num_envs, np.uint64)
-            self.batch.reset([int(seed) for seed in entropy])
+            # Seeds with the top bit set are kept for evaluation.
+            self.batch.reset([int(seed) >> 1 for seed in entropy])
         self._seeded = True
         self._reset_seeds()
         self._reset_options()

@@ -74,6 +74,8 @@ class State:
         Raises:
             ValueError: If the set-up is impossible; the game is then as it was.
         """
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
+            raise ValueError(f"seed was {seed!r}; give a whole number, or None for one from the system.")
         states = self._states.copy()
         if seed is not None:
             states["rng"] = stream(seed)
@@ -127,13 +129,23 @@ class State:
         return [int(action) for action in np.flatnonzero(self._mask[0])]
 
     def observation(self, seat: int) -> np.ndarray:
-        """What a seat may know: a fresh int8 array of shape `(layout.size,)`."""
+        """What a seat may know: a fresh int8 array of shape `(layout.size,)`.
+
+        Raises:
+            ValueError: If nobody plays in that seat.
+        """
+        self._check_seat(seat)
         if seat == self.seat:
             return self._observation[0].copy()
         observation = np.empty_like(self._observation)
         unused = np.empty_like(self._mask)
         self._kernels.view(self._states, _ONLY, np.array([seat], np.int8), unused, observation)
         return observation[0]
+
+    def _check_seat(self, seat: Any) -> None:
+        """Refuse what is no seat of this game: compiled code would read past its end."""
+        if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.players:
+            raise ValueError(f"seat was {seat!r}; give a seat from 0 to {self.players - 1}.")
 
     def play(self, action: Any) -> None:
         """Play one decision of the seat to act.
@@ -200,7 +212,12 @@ class State:
         return self.game.read_setup(self.record)
 
     def redealt(self, seat: int, seed: int) -> State:
-        """Copy the game with all that a seat can't know redrawn, and a future of its own."""
+        """Copy the game with all that a seat can't know redrawn, and a future of its own.
+
+        Raises:
+            ValueError: If nobody plays in that seat.
+        """
+        self._check_seat(seat)
         other = self.copy()
         other._states["rng"] = stream(seed)
         self._kernels.redeal(other._states, np.array([seat], np.int8))

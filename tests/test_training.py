@@ -397,3 +397,18 @@ def test_self_play_learns_to_win(tmp_path: Path) -> None:
     assert after.margin is not None
     assert before.margin is not None
     assert after.margin.mean > before.margin.mean + 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_validated_distributions_hold_over_200_000_decisions(tmp_path: Path) -> None:
+    # sb3-contrib once raised "Simplex" errors from rounding after about as many; validation is never switched off.
+    config = parse(
+        [
+            *(*TINY, f"--folder={tmp_path}", "--decisions=204800", "--learner.lanes=64", "--learner.batch_size=512"),
+            *("--network.kind=mlp", "--network.hidden=[64]", "--evaluation.every=0", "--checkpoint_every=1000000"),
+        ]
+    )
+    model, _ = selfplay.train(config, selfplay.open_run(config))
+    assert model.num_timesteps >= 204800
+    assert th.distributions.Distribution._validate_args

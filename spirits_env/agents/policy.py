@@ -20,7 +20,6 @@ from spirits_env.game import fork
 FORMAT = "spirits_env policy"
 FORMAT_VERSION = 1
 CARD_KEY = "card"
-INPUTS = ("observation", "mask")
 OUTPUTS = ("logits", "value")
 
 _CARD_TYPES: dict[str, type] = {
@@ -235,7 +234,8 @@ def draw_softmax(scores: np.ndarray, chance: np.ndarray) -> np.ndarray:
     heights = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
     uniform = (fork(chance) >> np.uint64(64 - _MANTISSA_BITS)) * 2.0**-_MANTISSA_BITS
     # `uniform` is below 1, and only an entry with a weight of its own lifts the sum above what came before it.
-    return (heights > uniform[:, None] * heights[:, -1:]).argmax(axis=1)
+    actions: np.ndarray = (heights > uniform[:, None] * heights[:, -1:]).argmax(axis=1)
+    return actions
 
 
 def _runtime() -> Any:
@@ -307,16 +307,14 @@ def _card_of(session: Any, path: str | Path) -> dict[str, Any]:
 def _check_signature(session: Any, card: Mapping[str, Any], path: str | Path) -> None:
     """Refuse a network whose inputs and outputs are not those its card promises, for any number of rows."""
     size, actions = card["observation_size"], card["action_count"]
-    wanted_inputs = {"observation": ("tensor(int8)", size), "mask": ("tensor(int8)", actions)}
-    found_inputs = {node.name: node for node in session.get_inputs()}
     outputs = {node.name: node.type for node in session.get_outputs()}
-    fits = set(found_inputs) == set(INPUTS) and all(outputs.get(name) == "tensor(float)" for name in OUTPUTS)
-    for name, (kind, width) in wanted_inputs.items():
-        node = found_inputs.get(name)
-        if node is None or node.type != kind or len(node.shape) != 2:
-            fits = False
-        else:
-            fits = fits and not isinstance(node.shape[0], int) and node.shape[1] == width
+    found = {node.name: (node.type, *node.shape[1:]) for node in session.get_inputs()}
+    wanted = {"observation": ("tensor(int8)", size), "mask": ("tensor(int8)", actions)}
+    fits = (
+        found == wanted
+        and not any(isinstance(node.shape[0], int) for node in session.get_inputs())
+        and all(outputs.get(name) == "tensor(float)" for name in OUTPUTS)
+    )
     if not fits:
         raise ValueError(
             f"{path} is no policy network: it needs the int8 inputs observation (n, {size}) and mask (n, {actions}), "

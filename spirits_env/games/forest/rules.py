@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import shuffle
+from spirits_env.game import shuffle, sort
 from spirits_env.games.forest import solitaire
 from spirits_env.games.forest.actions import FIRST_CELL, HAND, PASS, PLUS
 from spirits_env.games.forest.components import (
@@ -229,17 +229,22 @@ def pay_with(state, source):
 @njit
 def single_payment(state):
     """Return the only way to pay (a cell, -1 for the hand), or -2 if there is a choice."""
+    return -2 if can_use_plus(state) else only_gem(state)
+
+
+@njit
+def only_gem(state):
+    """Return the only gem the seat has (a cell, -1 for the hand, whose gems are all alike), or -2 if there are more."""
     seat = state.seat
-    if can_use_plus(state):
-        return -2
     if state.hand[seat] > 0:
         return -1 if state.placed[seat] == 0 else -2
     if state.placed[seat] > 1:
         return -2
-    for cell in range(CELLS):
-        if state.gem[cell] == seat:
-            return cell
-    return -2
+    # Whoever pays has a gem, so this one lies somewhere.
+    cell = 0
+    while state.gem[cell] != seat:
+        cell += 1
+    return cell
 
 
 # --- examine favor tokens ---------------------------------------------------------------------------------
@@ -453,13 +458,17 @@ def decide(state, action):
 @njit
 def only_pass(state):
     """Tell whether passing is the only legal action."""
+    return not has_choice(state) and not can_use_plus(state)
+
+
+@njit
+def has_choice(state):
+    """Tell whether there is anything to do but to pass or to use a "+"."""
     if state.phase == FIRST:
-        choice = has_first(state)
-    elif state.phase == SECOND:
-        choice = has_second(state)
-    else:
-        choice = state.phase != PLACE or can_place(state)
-    return not choice and not can_use_plus(state)
+        return has_first(state)
+    if state.phase == SECOND:
+        return has_second(state)
+    return state.phase != PLACE or can_place(state)
 
 
 @njit
@@ -582,42 +591,48 @@ def is_hidden(state, seat, token):
 def redeal(state, seat):
     """Redraw all tokens (and, alone, all tiles) that the seat can't know, consistent with what it sees.
 
-    A decision of another seat that exists only through a "+" shows that the seat has one, so that token stays.
+    They are put in order first, so that the outcome hangs on chance and on what the seat sees, and on nothing else.
+    A decision of another seat that exists only through a "+" shows that it has one: draws without are rejected.
     """
     if state.players == 1:
         solitaire.redeal(state)
         return
-    shown = -1
-    if state.seat >= 0 and state.seat != seat and state.removed[state.seat] > 0:
-        shown = revealed_plus(state)
+    shown = state.seat >= 0 and state.seat != seat and revealed_plus(state)
     pool = np.empty(_TOKENS + UNUSED_TOKENS, np.int8)
     count = 0
     for token in range(_TOKENS):
-        if token != shown and is_hidden(state, seat, token):
+        if is_hidden(state, seat, token):
             pool[count] = state.token[token]
             count += 1
-    pool[count : count + UNUSED_TOKENS] = state.unused
-    shuffle(state, pool[: count + UNUSED_TOKENS])
+    for token in range(UNUSED_TOKENS):
+        pool[count] = state.unused[token]
+        count += 1
+    pool = pool[:count]
+    sort(pool)
+    while True:
+        shuffle(state, pool)
+        spread(state, seat, pool)
+        if not shown or held_plus(state, state.seat) >= 0:
+            return
+
+
+@njit
+def spread(state, seat, pool):
+    """Give the tokens hidden from a seat the kinds of a pool; the rest of it goes unused."""
     count = 0
     for token in range(_TOKENS):
-        if token != shown and is_hidden(state, seat, token):
+        if is_hidden(state, seat, token):
             state.token[token] = pool[count]
             count += 1
-    state.unused[:] = pool[count : count + UNUSED_TOKENS]
+    for token in range(UNUSED_TOKENS):
+        state.unused[token] = pool[count + token]
 
 
 @njit
 def revealed_plus(state):
-    """Return the acting seat's "+" token if, without it, the decision it faces would have resolved by itself."""
-    token = held_plus(state, state.seat)
-    if token < 0:
-        return -1
-    state.token_status[token] = USED
-    other = held_plus(state, state.seat)
-    if other >= 0:
-        state.token_status[other] = USED
-    asked = single_payment(state) == -2 if state.phase == PAY else not only_pass(state)
-    state.token_status[token] = HELD
-    if other >= 0:
-        state.token_status[other] = HELD
-    return -1 if asked else token
+    """Tell whether the decision the acting seat faces would have resolved by itself but for its "+"."""
+    if not can_use_plus(state):
+        return False
+    if state.phase == PAY:
+        return only_gem(state) != -2
+    return not has_choice(state)

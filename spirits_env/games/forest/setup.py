@@ -77,7 +77,7 @@ def _check_keys(setup: Any, keys: tuple[str, ...]) -> None:
 
 def _sequence(value: Any, what: str, length: int) -> Sequence[Any]:
     """Demand a list of a given length."""
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != length:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or len(value) != length:
         size = f"{len(value)} entries" if isinstance(value, Sequence) else f"a {type(value).__name__}"
         raise ValueError(f"The setup's {what} has {size}; it needs a list of {length}.")
     return value
@@ -116,7 +116,7 @@ def _names(names: Any, what: str, length: int) -> list[int]:
 
 def _token(name: Any) -> int:
     """Turn a token name into an index into `TOKENS`."""
-    if name not in TOKENS:
+    if not isinstance(name, str) or name not in TOKENS:
         raise ValueError(f"The setup names the token {name!r}; tokens are {', '.join(TOKENS)}.")
     return TOKENS.index(name)
 
@@ -126,9 +126,10 @@ def _check_tokens(setup: Mapping[str, Any]) -> list[int]:
     on_cell: dict[tuple[int, int], int] = {}
     for entry in _sequence(setup["tokens"], "tokens", len(TOKEN_CELLS)):
         row, column, name = _sequence(entry, "token entry", 3)
-        if (row, column) not in TOKEN_CELLS or (row, column) in on_cell:
+        whole = _whole(row) and _whole(column)
+        if not whole or (row, column) not in TOKEN_CELLS or (row, column) in on_cell:
             cells = ", ".join(str(cell) for cell in TOKEN_CELLS)
-            raise ValueError(f"The setup lays a token on ({row}, {column}); lay one on each of {cells}.")
+            raise ValueError(f"The setup lays a token on ({row!r}, {column!r}); lay one on each of {cells}.")
         on_cell[int(row), int(column)] = _token(name)
     return [on_cell[cell] for cell in TOKEN_CELLS]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import draw, shuffle
-from spirits_env.games.forest.components import COLUMNS, ROWS, SPIRITS, TOKEN_CELLS
+from spirits_env.game import draw, shuffle, sort
+from spirits_env.games.forest.components import CELLS, COLUMNS, ROWS, SPIRITS, TOKEN_CELLS, UNUSED_TOKENS
 from spirits_env.games.forest.state import END, HELD, UNEXAMINED, USED
 from spirits_env.games.forest.tiles import gain_tile, remove_tile, swap_tiles
 
@@ -145,32 +145,51 @@ def is_face_down(state, cell):
 
 @njit
 def redeal(state):
-    """Redraw the tiles that lie face down, and the opponent's tokens that are not turned up yet."""
-    for cell in range(state.spirit.shape[0] - 1, 0, -1):
-        if not is_face_down(state, cell):
-            continue
-        down = 0
-        for other in range(cell + 1):
-            down += is_face_down(state, other)
-        chosen = draw(state, down)
-        for other in range(cell + 1):
-            if is_face_down(state, other):
-                if chosen == 0:
-                    swap_tiles(state, cell, other)
-                    break
-                chosen -= 1
-    pool = np.empty(_TOKENS, np.int8)
+    """Redraw the tiles that lie face down, and the opponent's tokens that are not turned up yet.
+
+    They are put in order first, so that the outcome hangs on chance and on what the player sees, and on nothing else.
+    """
+    redeal_tiles(state)
+    pool = np.empty(len(OPPONENT_TOKENS) + UNUSED_TOKENS, np.int8)
     count = 0
     for token in OPPONENT_TOKENS:
         if state.token_status[token] == UNEXAMINED:
             pool[count] = state.token[token]
             count += 1
-    unused = state.unused.shape[0]
-    pool[count : count + unused] = state.unused
-    shuffle(state, pool[: count + unused])
+    for token in range(UNUSED_TOKENS):
+        pool[count] = state.unused[token]
+        count += 1
+    pool = pool[:count]
+    sort(pool)
+    shuffle(state, pool)
     count = 0
     for token in OPPONENT_TOKENS:
         if state.token_status[token] == UNEXAMINED:
             state.token[token] = pool[count]
             count += 1
-    state.unused[:] = pool[count : count + unused]
+    for token in range(UNUSED_TOKENS):
+        state.unused[token] = pool[count + token]
+
+
+@njit
+def redeal_tiles(state):
+    """Redraw the tiles that lie face down."""
+    down = np.empty(CELLS, np.int64)
+    count = 0
+    for cell in range(CELLS):
+        if is_face_down(state, cell):
+            down[count] = cell
+            count += 1
+    for i in range(1, count):
+        j = i
+        while j > 0 and tile_rank(state, down[j - 1]) > tile_rank(state, down[j]):
+            swap_tiles(state, down[j - 1], down[j])
+            j -= 1
+    for i in range(count - 1, 0, -1):
+        swap_tiles(state, down[i], down[draw(state, i + 1)])
+
+
+@njit
+def tile_rank(state, cell):
+    """Return a number that differs for different tiles."""
+    return (np.int64(state.spirit[cell]) * 2 + state.symbols[cell] - 1) * 4 + state.power[cell] + 1
