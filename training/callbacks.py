@@ -36,6 +36,7 @@ class RunCallback(BaseCallback):
     Attributes:
         minutes: Time spent learning, in this process and before.
         interrupted: Whether SIGTERM or Ctrl-C asked to stop.
+        saved_at: Decisions at the last checkpoint.
     """
 
     model: MaskablePPO
@@ -48,7 +49,7 @@ class RunCallback(BaseCallback):
         self.minutes_before = minutes
         self.interrupted = False
         self._stop = False
-        self._saved_at = -1
+        self.saved_at = -1
         self._matched_at = -1
 
     @property
@@ -58,7 +59,7 @@ class RunCallback(BaseCallback):
 
     def _on_training_start(self) -> None:
         self._began = time.perf_counter()
-        self._saved_at = self._matched_at = self.model.num_timesteps
+        self.saved_at = self._matched_at = self.model.num_timesteps
         self._handlers = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
         self._bar = tqdm(
             total=self.config.decisions,
@@ -81,7 +82,7 @@ class RunCallback(BaseCallback):
         self.env.margin_weight = utility.margin_weight + done * (utility.final_margin_weight - utility.margin_weight)
         self._match_if_due()
         out_of_time = 0 < config.max_minutes <= self.minutes
-        if self.interrupted or out_of_time or model.num_timesteps - self._saved_at >= config.checkpoint_every:
+        if self.interrupted or out_of_time or model.num_timesteps - self.saved_at >= config.checkpoint_every:
             self.save()
         self._stop = self.interrupted or out_of_time
         self._rollout_began = time.perf_counter()
@@ -143,7 +144,7 @@ class RunCallback(BaseCallback):
 
     def save(self) -> None:
         """Write a checkpoint."""
-        self._saved_at = self.model.num_timesteps
+        self.saved_at = self.model.num_timesteps
         checkpoint.save(self.model, self.env, self.run, dump(self.config), self.minutes, self.config.keep_checkpoints)
 
     def _on_training_end(self) -> None:

@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = open_run(config)
         model, callback = train(config, run)
         if callback.interrupted:
-            print(f"Stopped after {model.num_timesteps} decisions; the same command goes on from there.")
+            print(f"Stopped after {callback.saved_at} decisions; the same command goes on from there.")
             return INTERRUPTED
         finish(config, run, model, callback.values())
     except (ValueError, DivergedError) as error:
