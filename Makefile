@@ -7,7 +7,8 @@ PYTHON ?= python3
 JOBS ?= 2
 ARGS ?=
 # The tests that `make coverage` runs uncompiled, which is slow: those of the rules.
-COVERAGE_TESTS ?= tests
+COVERAGE_TESTS ?= tests/test_forest_rules.py tests/test_forest_observation.py tests/test_forest_redeal.py \
+	tests/test_drawing_forest.py tests/test_state_record.py tests/test_agents_basic.py
 
 PY := .venv/bin/python
 READY := .venv/.ready

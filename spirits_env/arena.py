@@ -11,11 +11,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spirits_env import __version__
 from spirits_env import games as listing
 from spirits_env.agents import Agent, make_agent
 from spirits_env.batch import AGENTS, Batch, Views, kernels
@@ -358,21 +358,13 @@ def evaluate(
         agent=learner.name,
         game=rules.name,
         game_version=rules.version,
-        package_version=package_version(),
+        package_version=__version__,
         players=players,
         options=settings,
         seed=seed,
         par=1 / players if players > 1 else None,
         matches=tuple(matches),
     )
-
-
-def package_version() -> str:
-    """The installed package's version, for results."""
-    try:
-        return metadata.version("spirits-env")
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _listed(against: Any) -> list[Any]:

@@ -115,11 +115,14 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         )
         for agent in agents
     ]
-    _show(results)
+    # What was played must not be lost to a fault in showing it.
     if arguments.json is not None:
         arguments.json.write_text("[" + ",\n".join(result.to_json() for result in results) + "]\n", encoding="utf-8")
     if arguments.markdown is not None:
         arguments.markdown.write_text(to_markdown(results), encoding="utf-8")
+    _show(results)
+    for match in (match for result in results for match in result.matches if match.illegal_example):
+        print(f"spirits: {match.illegal_example}", file=sys.stderr)
     return ILLEGAL if any(result.illegal for result in results) else OK
 
 

@@ -92,7 +92,7 @@ def _start(record: Any) -> State:
     if not isinstance(record, Mapping):
         raise ValueError(f"The record was a {type(record).__name__}; give a dict with the keys {', '.join(KEYS)}.")
     if set(record) != set(KEYS):
-        given = ", ".join(str(key) for key in record) or "none"
+        given = ", ".join(repr(key) for key in record) or "none"
         raise ValueError(f"The record has the keys {given}; it needs exactly {', '.join(KEYS)}.")
     if not isinstance(record["game"], str) or not isinstance(record["options"], Mapping):
         raise ValueError("The record needs a game name and a dict of options.")

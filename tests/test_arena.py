@@ -109,7 +109,9 @@ def test_an_illegal_choice_is_counted_named_and_loses_the_game() -> None:
     match = evaluate(Wrong(), "random", games=40).matches[0]
     assert match.illegal > 0
     assert match.opponent_illegal == 0
+    assert match.illegal_example.startswith("agent wrong chose ")
     result = evaluate("random", Wrong(), games=40)
+    assert result.matches[0].illegal_example.startswith("agent wrong chose ")
     assert result.matches[0].opponent_illegal == result.illegal > 0
     assert result.matches[0].share.mean > match.share.mean
 

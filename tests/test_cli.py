@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from spirits_env import record
+from spirits_env.agents import BUILT_IN, Agent
 from spirits_env.arena import Result
+from spirits_env.batch import Views
 from spirits_env.cli import main
 from spirits_env.game import IllegalAction
 from spirits_env.state import State
@@ -48,6 +50,30 @@ def test_evaluate_takes_players_seed_and_options(capsys: pytest.CaptureFixture[s
 def test_solitaire_needs_no_opponents(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "greedy", "--games", "10", "--players", "1"]) == 0
     assert "| greedy | – | 10 |" in capsys.readouterr().out
+
+
+def test_what_was_played_is_written_even_if_it_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["evaluate", "greedy", "--games", "4", "--against", "random", f"--json={tmp_path / 'r.json'}"]) == 2
+    assert Result.from_dict(json.loads((tmp_path / "r.json").read_text())[0]).matches[0].games == 4
+
+
+def test_illegal_choices_are_named_and_give_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Passer(Agent):
+        name = "passer"
+
+        def act_many(self, views: Views) -> np.ndarray:
+            return np.full(len(views), 58)
+
+    monkeypatch.setitem(BUILT_IN, "passer", Passer)
+    assert main(["evaluate", "passer", "--games", "4", "--against", "random"]) == 1
+    shown = capsys.readouterr()
+    assert shown.err == "spirits: agent passer chose 58 (pass), which was illegal\n"
+    assert "| 4, 0 |" in shown.out
+    assert "| passer | random | 4 | 0.0% |" in shown.out
 
 
 def test_games_and_actions_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
-from forest_play import PASS, PLUS, edited, games_to_play, slices, walk, walk_both
+from forest_play import PASS, PLUS, UNCOMPILED, edited, games_to_play, slices, walk, walk_both
 from referee.forest import PLUS_TOKEN, POWERS, SPIRITS, TOKEN_CELLS, Referee, Tile, icons_on
 
 from spirits_env.batch import Batch
@@ -273,7 +273,9 @@ def rotated(state: State, by: int) -> State:
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_relabelling_the_seats_changes_no_view_but_for_the_seat_number(players: int) -> None:
     for seed in range(games_to_play(4, 1)):
-        for state in walk(players, seed):
+        for ply, state in enumerate(walk(players, seed)):
+            if UNCOMPILED and ply % 4:
+                continue
             for by in range(1, players):
                 other = rotated(state, by)
                 assert other.legal_actions() == state.legal_actions()
@@ -342,7 +344,7 @@ def holding(state: State, index: int, kind: str) -> State:
 
 def test_an_opponents_hidden_plus_does_not_show_to_others_and_not_in_their_mask() -> None:
     compared = 0
-    for seed in range(games_to_play(30, 3)):
+    for seed in range(games_to_play(30, 2)):
         for state in walk(3, seed):
             record = state.record
             for index in np.flatnonzero(record["token_status"] == HELD):

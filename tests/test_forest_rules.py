@@ -130,6 +130,29 @@ def test_the_box_holds_48_tiles_65_symbols_27_powers_and_no_double_with_a_power(
     assert all(power < 0 for _, symbols, power in tiles if symbols == 2)
 
 
+# Single tiles without a power, with moon, with sun, with fire; double tiles.
+PRINTED = {
+    "branches": (1, 1, 1, 1, 2),
+    "moss": (0, 1, 1, 1, 1),
+    "dew_drops": (0, 1, 1, 1, 2),
+    "mushrooms": (0, 1, 1, 1, 2),
+    "flowers": (0, 1, 1, 0, 2),
+    "web_spiders": (1, 1, 1, 1, 3),
+    "fruits": (0, 1, 1, 2, 1),
+    "vines": (1, 1, 1, 1, 2),
+    "leaves": (1, 1, 1, 1, 2),
+}
+
+
+@pytest.mark.parametrize("players", [1, 2, 4])
+def test_every_deal_lays_the_tiles_of_the_box(players: int) -> None:
+    assert ICONS == (*PRINTED, "moon", "sun", "fire")
+    tiles = State("forest", players, seed=players).setup()["tiles"]
+    for spirit, printed in enumerate(PRINTED.values()):
+        kinds = [[spirit, 1, None], [spirit, 1, 0], [spirit, 1, 1], [spirit, 1, 2], [spirit, 2, None]]
+        assert tuple(tiles.count(kind) for kind in kinds) == printed
+
+
 @pytest.mark.parametrize(("players", "each"), [(2, 3), (3, 2), (4, 2)])
 def test_everybody_starts_with_the_gems_for_the_player_count_and_seat_0_begins(players: int, each: int) -> None:
     state = State("forest", players, seed=3)
@@ -192,6 +215,13 @@ def test_first_keeps_an_opponents_gemmed_tile_from_a_seat_without_gems() -> None
 
 def test_first_offers_no_pass_while_a_tile_can_be_taken() -> None:
     assert PASS not in legal(position("b1@1 m1 d1"))
+
+
+def test_first_asks_for_a_single_takeable_tile_too() -> None:
+    record = play(position("u2 b1@0 m1 d1", removed={1: 3}), take(0, 0), PASS)
+    assert (record["seat"], phase(record), legal(record)) == (1, "first", [take(0, 1)])
+    last = play(position("u2 b2"), take(0, 0), PASS)
+    assert (last["seat"], phase(last), legal(last)) == (1, "first", [take(0, 0)])
 
 
 def test_first_must_steal_when_nothing_else_can_be_taken() -> None:
@@ -724,6 +754,14 @@ def test_solitaire_an_emptied_row_turns_up_the_opponents_next_token_and_the_thir
     # Vines join with the first row, moss with the second.
     assert counts == [[1, 0], [1, 1], [1, 1]]
     assert (state.turn, state.phase, state.seat, state.legal_actions()) == (18, "end", -1, [])
+
+
+def test_solitaire_lasts_longer_than_18_turns_if_the_row_left_was_played_in() -> None:
+    state = State("forest", 1, seed=3)
+    for action in [take(3, 0)] * 5 + [take(row, 1) for row in (0, 1, 2) for _ in range(6)]:
+        assert state.seat == 0
+        state.play(action)
+    assert (state.turn, state.phase, state.record["remaining"]) == (23, "end", 2)
 
 
 def test_solitaire_ties_in_all_spirits_win_and_score_points() -> None:

@@ -140,7 +140,7 @@ class Config:
     options: dict[str, Any] = field(default_factory=dict)
     name: str = "forest"
     folder: str = "runs"
-    decisions: int = 800_000
+    decisions: int = 1_000_000
     max_minutes: float = 10.0
     seed: int = 1
     threads: int = 2

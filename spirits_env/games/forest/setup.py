@@ -71,7 +71,7 @@ def _check_keys(setup: Any, keys: tuple[str, ...]) -> None:
     if not isinstance(setup, Mapping):
         raise ValueError(f"The setup was a {type(setup).__name__}; give a dict with the keys {', '.join(keys)}.")
     if set(setup) != set(keys):
-        given = ", ".join(str(key) for key in setup) or "none"
+        given = ", ".join(repr(key) for key in setup) or "none"
         raise ValueError(f"The setup has the keys {given}; it needs exactly {', '.join(keys)}.")
 
 
