@@ -146,7 +146,7 @@ PRINTED = {
 
 @pytest.mark.parametrize("players", [1, 2, 4])
 def test_every_deal_lays_the_tiles_of_the_box(players: int) -> None:
-    assert ICONS == (*PRINTED, "moon", "sun", "fire")
+    assert (*PRINTED, "moon", "sun", "fire") == ICONS
     tiles = State("forest", players, seed=players).setup()["tiles"]
     for spirit, printed in enumerate(PRINTED.values()):
         kinds = [[spirit, 1, None], [spirit, 1, 0], [spirit, 1, 1], [spirit, 1, 2], [spirit, 2, None]]
