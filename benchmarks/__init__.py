@@ -1,4 +1,4 @@
-"""Speed, measured side by side with the peers in one run; `python -m benchmarks` prints the table.
+"""Speed, start-up and memory, beside other libraries in the same run: `python -m benchmarks --help`.
 
-Figures are reported, not asserted; `--check` turns missed targets into exit code 1.
+What the figures mean, and how to install the other libraries, is in this folder's README.md.
 """

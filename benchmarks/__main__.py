@@ -1,6 +1,6 @@
-"""`python -m benchmarks`: measure, compare with targets, print a table.
+"""Runs the benchmarks and reports them; nothing fails unless `--check` is given.
 
-See `--help`; `benchmarks/README.md` tells how the figures are meant.
+`python -m benchmarks --quick` takes a fraction of a minute, the whole some minutes.
 """
 
 from __future__ import annotations
@@ -9,127 +9,119 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from benchmarks import ours, peers
-from benchmarks.startup import Figure, figures
-from benchmarks.timing import Candidate, measure
+from benchmarks import fixed, ours, peers, report
+from benchmarks.measure import Figure, rates
 
-THREADS_GAIN = 1.7
-COPY_PLIES = 10
+
+@dataclass(frozen=True)
+class Settings:
+    """How long to measure.
+
+    Attributes:
+        rounds: Windows per rate.
+        seconds: Length of a window.
+        processes: Fresh processes per start-up figure.
+        cold: Fresh processes without compiled loops.
+    """
+
+    rounds: int
+    seconds: float
+    processes: int
+    cold: int
+
+
+FULL = Settings(rounds=7, seconds=0.5, processes=5, cold=2)
+QUICK = Settings(rounds=3, seconds=0.05, processes=1, cold=0)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Make the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed beside the peers'.")
-    parser.add_argument("--quick", action="store_true", help="short rounds, for a first look")
-    parser.add_argument(
-        "--only", nargs="+", metavar="GROUP", help="batch, threads, rules, aec, state, gym, sb3, peer, start"
-    )
-    parser.add_argument("--rounds", type=int, default=7, help="rounds in turn (default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, start-up and memory.")
+    parser.add_argument("--quick", action="store_true", help="short windows, and no cold starts")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="names or groups, such as aec/raw or batch")
+    parser.add_argument("--list", action="store_true", help="list the names and stop")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    options = make_parser().parse_args(arguments)
-
-    def wanted(name: str) -> bool:
-        return not options.only or name.split(":")[0] in options.only
-
-    others, absent = peers.candidates() if wanted("peer:") else ([], [])
-    timed = [candidate for candidate in ours.candidates() + others if wanted(candidate.name)]
-    measure(timed, 2 if options.quick else options.rounds, 0.1 if options.quick else 0.5)
-    starts = []
-    if wanted("start:"):
-        starts = figures(1, 1) if options.quick else figures(5, 3)
-    rows, missed = table(timed, starts)
-    text = markdown(rows) + "".join(f"\n{line}" for line in absent) + "\n"
-    print(text, end="")
-    if options.markdown:
-        options.markdown.write_text(text, encoding="utf-8")
-    if options.json:
-        options.json.write_text(json.dumps(values(timed, starts), indent=2) + "\n", encoding="utf-8")
-    if missed:
-        print("Missed: " + "; ".join(missed), file=sys.stderr)
-    return 1 if options.check and missed else 0
+def known() -> dict[str, str]:
+    """Every name that `--only` takes, and what it is."""
+    cases = {case.name: case.text for case in ours.all_cases() + peers.all_cases()}
+    return {**fixed.STARTUP, "memory/state": "size of a game", **cases}
 
 
-def values(timed: Sequence[Candidate], starts: Sequence[Figure]) -> dict[str, list[float]]:
-    """All rounds of all figures by name."""
-    return {item.name: list(item.rates) for item in timed} | {item.name: item.values for item in starts}
+def chosen(only: Sequence[str] | None) -> set[str]:
+    """The names asked for: all, or those named by themselves or by a group they are in.
 
-
-def table(timed: Sequence[Candidate], starts: Sequence[Figure]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Lay out rows of name, median, range, target; and name the targets missed."""
-    rows, missed = [], []
-    for item in timed:
-        clock = "wall clock" if item.wall else "CPU time"
-        goal = f"at least {item.target:,.0f}" if item.target else ""
-        rows.append(
-            (item.name, f"{item.median:,.0f}/s", f"{min(item.rates):,.0f} to {max(item.rates):,.0f}", clock, goal)
-        )
-        if item.target and item.median < item.target:
-            missed.append(item.name)
-    for name, median, low, high, goal, good in ratios(timed):
-        rows.append((name, f"{median:.2f}", f"{low:.2f} to {high:.2f}", "ratio in turn", goal))
-        if not good:
-            missed.append(name)
-    for figure in starts:
-        span = f"{min(figure.values):,.2f} to {max(figure.values):,.2f}"
-        goal = f"at most {figure.target:g}"
-        rows.append((figure.name, f"{figure.median:,.2f} {figure.unit}", span, f"{len(figure.values)} runs", goal))
-        if figure.median > figure.target:
-            missed.append(figure.name)
-    return rows, missed
-
-
-def ratios(timed: Sequence[Candidate]) -> list[tuple[str, float, float, float, str, bool]]:
-    """Ratios of figures taken in the same rounds: name, median, low, high, target, reached."""
-    rates = {item.name: item.rates for item in timed}
-    found = []
-    pairs = (
-        (
-            "two threads over one",
-            "threads: 4,096 games, 2 threads",
-            "threads: 4,096 games, 1 thread",
-            THREADS_GAIN,
-            True,
-        ),
-        ("a copy in plies of play", "state: play", "state: copy", COPY_PLIES, False),
-        (
-            "raw AEC over PettingZoo connect_four raw",
-            "aec: raw_env()",
-            "peer: PettingZoo connect_four raw_env()",
-            None,
-            True,
-        ),
-        (
-            "batch over PettingZoo connect_four env()",
-            "batch: 1,024 games, 2 players, 1 thread",
-            "peer: PettingZoo connect_four env()",
-            None,
-            True,
-        ),
-    )
-    for name, upper, lower, target, at_least in pairs:
-        if upper in rates and lower in rates:
-            each = sorted(one / other for one, other in zip(rates[upper], rates[lower], strict=True))
-            median = each[len(each) // 2]
-            goal = "" if target is None else f"at {'least' if at_least else 'most'} {target:g}"
-            good = target is None or (median >= target if at_least else median <= target)
-            found.append((name, median, each[0], each[-1], goal, good))
+    Raises:
+        ValueError: If one names nothing.
+    """
+    names = set(known())
+    if only is None:
+        return names
+    found: set[str] = set()
+    for part in only:
+        matching = {name for name in names if f"{name}/".startswith(part.rstrip("/") + "/")}
+        if not matching:
+            raise ValueError(f"There is no benchmark {part!r}; --list tells the names.")
+        found |= matching
     return found
 
 
-def markdown(rows: Sequence[tuple[str, ...]]) -> str:
-    """Write rows as a Markdown table."""
-    head = ("figure", "median", "lowest to highest", "measured in", "target")
-    lines = [head, ("---", "---:", "---:", "---", "---"), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+def measure(settings: Settings, names: set[str], skipped: list[str]) -> list[Figure]:
+    """Measure what is asked for: start-up first, while no peer runs threads of its own."""
+    figures = []
+    for name in fixed.STARTUP:
+        if name in names:
+            figures += fixed.startup(name, settings.processes, settings.cold)
+    if "memory/state" in names:
+        figures += fixed.memory()
+    cases = [case for case in ours.all_cases() + peers.all_cases() if case.name in names]
+    figures += rates(cases, settings.rounds, settings.seconds, skipped)
+    by_name = {figure.name: figure for figure in figures}
+    ratios = [ratio.figure(by_name) for ratio in ours.RATIOS + peers.RATIOS]
+    return figures + [figure for figure in ratios if figure is not None]
+
+
+def collect(settings: Settings, names: set[str]) -> tuple[list[Figure], dict[str, Any]]:
+    """Measure, and return the figures and all there is to report as plain data."""
+    skipped: list[str] = []
+    before = report.load()
+    figures = measure(settings, names, skipped)
+    return figures, {
+        "machine": report.machine(),
+        "settings": vars(settings),
+        "load": [before, report.load()],
+        "figures": [figure.summary() for figure in figures],
+        "targets": report.verdicts(figures),
+        "skipped": skipped,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(f"{name:30} {text}" for name, text in known().items()))
+        return 0
+    try:
+        names = chosen(options.only)
+    except ValueError as error:
+        parser.error(str(error))
+    figures, data = collect(QUICK if options.quick else FULL, names)
+    print(report.text(data, figures), end="")
+    if options.json:
+        options.json.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    if options.markdown:
+        options.markdown.write_text(report.markdown(data, figures), encoding="utf-8")
+    return 1 if options.check and report.missed(figures) else 0
 
 
 if __name__ == "__main__":

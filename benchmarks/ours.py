@@ -1,202 +1,335 @@
-"""What is timed of this package: the batch, playouts and every face.
+"""What this package is measured at: batches, bare rules, and every face.
 
-All play is uniformly random over the legal actions.
+All play is uniformly random over the legal actions, so games end and are dealt anew.
 """
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from benchmarks.timing import Candidate, until
-from spirits_env import forest_v0
-from spirits_env.batch import Batch, kernels
-from spirits_env.game import Game, choose_uniform, draw
+from benchmarks.measure import Case, NotInstalledError, Ratio, Trial
+from spirits_env import forest_v0, games
+from spirits_env.batch import Batch, _bind, _source_hash
+from spirits_env.game import choose_uniform
 from spirits_env.single import SingleEnv
 from spirits_env.state import State
 from spirits_env.vector import VectorEnv
 
-GAME = "forest"
+COUNTS = (64, 1024, 4096)
+_PLIES_PER_RUN = 100_000
+_GAMES_PER_RUN = 10
+# Decisions that the foremost game of a batch is ahead of the last: about two games.
+_SPREAD = 200
 
 
-class BatchSteps:
-    """Steps of a batch with mask and observation written, the random choices made beforehand where possible."""
-
-    def __init__(self, count: int, players: int = 2, threads: int = 1) -> None:
-        self.batch = Batch(GAME, count, players, threads=threads, autoreset=True)
-        self.batch.reset(range(count))
-        self.chance = self.batch.chance[:, 0].copy()
-        self.actions = np.empty(count, np.int64)
-
-    def __call__(self, seconds: float) -> int:
-        """Choose and step."""
-        return until(seconds, self._step)
-
-    def _step(self) -> int:
-        choose_uniform(self.chance, self.batch.mask, self.actions)
-        self.batch.step(self.actions)
-        return len(self.batch)
+def _players_text(players: int) -> str:
+    """Tell how many play, for people."""
+    return "solitaire" if players == 1 else f"{players} players"
 
 
-def playouts(game: Game, players: int) -> Callable[[float], int]:
-    """Compile random playouts with rules and masks only."""
-    legal, play, deal = game.legal, game.play, game.deal
+def pick(mask: np.ndarray, chance: random.Random) -> int:
+    """Pick a legal action, cheaply."""
+    legal_actions = np.flatnonzero(mask)
+    return int(legal_actions[int(chance.random() * len(legal_actions))])
 
-    @njit
-    def play_out(states: Any, mask: Any) -> int:
-        plies = 0
-        for i in range(states.shape[0]):
-            state = states[i]
-            deal(state)
+
+# --- batches ----------------------------------------------------------------------------------------------
+
+
+def _batch(count: int, players: int, threads: int = 1) -> tuple[Batch, np.ndarray]:
+    """Make a batch of games at all points between the deal and the end, with a generator of choices per game."""
+    batch = Batch("forest", count, players, threads=threads, autoreset=True)
+    batch.reset(range(count))
+    chance = batch.chance[:, 0].copy()
+    actions = np.empty(count, np.int64)
+    for lead in range(_SPREAD):
+        lanes = batch.lanes[lead * count // _SPREAD :]
+        choose_uniform(chance, batch.mask, actions)
+        batch.step(actions[lanes], lanes)
+    return batch, chance
+
+
+def batch_loop(count: int, players: int) -> Trial:
+    """Choose at random and step, over and over."""
+    batch, chance = _batch(count, players)
+    actions = np.empty(count, np.int64)
+    steps = max(1, _PLIES_PER_RUN // count)
+
+    def run() -> int:
+        for _ in range(steps):
+            choose_uniform(chance, batch.mask, actions)
+            batch.step(actions)
+        return steps * count
+
+    return Trial(run)
+
+
+def batch_step(count: int, players: int, threads: int = 1) -> Trial:
+    """Step alone: the same games again with the actions that were chosen before."""
+    batch, chance = _batch(count, players, threads)
+    start = batch.snapshot()
+    choices = np.empty((max(1, _PLIES_PER_RUN // count), count), np.int64)
+    for actions in choices:
+        choose_uniform(chance, batch.mask, actions)
+        batch.step(actions)
+
+    def run() -> int:
+        for actions in choices:
+            batch.step(actions)
+        return choices.size
+
+    return Trial(run, partial(batch.restore, start))
+
+
+def batch_cases() -> list[Case]:
+    """Batches of several sizes and player counts, on one thread."""
+    cases = []
+    for count, players in [*((count, 2) for count in COUNTS), *((1024, players) for players in (3, 4, 1))]:
+        name, text = f"batch/{count}x{players}", f"batch of {count:,}, {_players_text(players)}"
+        cases += [
+            Case(f"{name}/step", f"{text}: step alone", partial(batch_step, count, players)),
+            Case(f"{name}/loop", f"{text}: choice and step", partial(batch_loop, count, players)),
+        ]
+    return cases
+
+
+def _two_threads(count: int) -> Trial:
+    """Step on two threads, if there are two cores to run them."""
+    if (os.cpu_count() or 1) < 2:
+        raise NotInstalledError("this machine has one core")
+    return batch_step(count, 2, threads=2)
+
+
+def thread_cases() -> list[Case]:
+    """One thread and two, one right after the other."""
+    cases = []
+    for count in COUNTS[1:]:
+        text = f"batch of {count:,}, 2 players: step alone"
+        cases += [
+            Case(f"threads/{count}/one", f"{text}, 1 thread", partial(batch_step, count, 2)),
+            Case(f"threads/{count}/two", f"{text}, 2 threads", partial(_two_threads, count)),
+        ]
+    return cases
+
+
+# --- bare rules -------------------------------------------------------------------------------------------
+
+
+def _playouts(states, chance, mask, plies):  # type: ignore[no-untyped-def]
+    """Play random decisions in each game, dealing anew at each end: no observation, no Python.
+
+    The rules are those of the game that this is bound to.
+    """
+    for i in range(states.shape[0]):
+        state = states[i]
+        actions = np.zeros(1, np.int64)
+        for _ in range(plies):
+            legal(state, mask[0])  # type: ignore[name-defined]  # noqa: F821
+            choose_uniform(chance[i : i + 1], mask, actions)
+            play(state, actions[0])  # type: ignore[name-defined]  # noqa: F821
+            if state.seat < 0:
+                deal(state)  # type: ignore[name-defined]  # noqa: F821
+
+
+def rules_playouts(players: int) -> Trial:
+    """Compile the playouts with the game's rules, as the batch compiles its loops."""
+    game = games.load("forest")
+    kernel = _bind(_playouts, game, f"{game.name}_{_source_hash(game)}_playouts")
+    batch, chance = _batch(64, players)
+    mask = np.zeros((1, len(game.actions)), np.int8)
+    plies = _PLIES_PER_RUN // len(batch)
+
+    def run() -> int:
+        kernel(batch.states, chance, mask, plies)
+        return plies * len(batch)
+
+    return Trial(run)
+
+
+def rules_cases() -> list[Case]:
+    """Rules and legal actions alone."""
+    return [
+        Case(
+            f"rules/{players}",
+            f"compiled playouts, {_players_text(players)}: legal, choose, play",
+            partial(rules_playouts, players),
+        )
+        for players in (2, 4)
+    ]
+
+
+# --- faces ------------------------------------------------------------------------------------------------
+
+
+def aec_loop(make: Callable[[], Any]) -> Trial:
+    """The loop that PettingZoo documents, with a cheap picker."""
+    env = make()
+    chance = random.Random(0)
+    env.reset(seed=0)
+
+    def run() -> int:
+        decisions = 0
+        for _ in range(_GAMES_PER_RUN):
+            env.reset()
+            for _ in env.agent_iter():
+                observation, _, terminated, truncated, _ = env.last()
+                if terminated or truncated:
+                    env.step(None)
+                    continue
+                env.step(pick(observation["action_mask"], chance))
+                decisions += 1
+        return decisions
+
+    return Trial(run)
+
+
+def state_loop() -> Trial:
+    """One `State`: mask and observation of the seat to act, play."""
+    state = State("forest", seed=0)
+    chance = random.Random(0)
+
+    def run() -> int:
+        decisions = 0
+        for _ in range(_GAMES_PER_RUN):
+            state.deal()
             while state.seat >= 0:
-                legal(state, mask)
-                chosen = draw(state, mask.sum())
-                for action in range(mask.shape[0]):
-                    if mask[action]:
-                        if chosen == 0:
-                            break
-                        chosen -= 1
-                play(state, action)
-                plies += 1
-        return plies
+                state.observation(state.seat)
+                state.play(pick(state.mask(), chance))
+                decisions += 1
+        return decisions
 
-    states = game.blank(64, players, {})
-    states["rng"] = np.arange(1, 65)
-    mask = np.zeros(len(game.actions), np.int8)
-    return lambda seconds: until(seconds, lambda: int(play_out(states, mask)))
+    return Trial(run)
 
 
-def aec(env: Any, seed: int = 0) -> Callable[[float], int]:
-    """The documented AEC loop with a cheap choice."""
-    rng = random.Random(seed)
+def state_play() -> Trial:
+    """One `State`: play alone, the same game again."""
+    state = State("forest", seed=0)
+    chance = random.Random(0)
+    while state.seat >= 0:
+        state.play(pick(state.mask(), chance))
+    choices = list(state.history)
 
-    def game() -> int:
-        env.reset(seed=rng.getrandbits(30))
-        plies = 0
-        for agent in env.agent_iter():
-            observation, _, termination, truncation, info = env.last()
-            if termination or truncation:
-                env.step(None)
-                continue
-            mask = observation["action_mask"]
-            legal = np.flatnonzero(mask)
-            env.step(int(legal[int(rng.random() * len(legal))]))
-            plies += 1
-            del agent, info
-        return plies
+    def run() -> int:
+        for action in choices:
+            state.play(action)
+        return len(choices)
 
-    return lambda seconds: until(seconds, game)
+    return Trial(run, partial(state.deal, 0))
 
 
-def one_state(seconds: float) -> int:
-    """Play single states."""
-    rng = random.Random(0)
-
-    def game() -> int:
-        state = State(GAME, seed=rng.getrandbits(30))
-        while state.seat >= 0:
-            legal = state.legal_actions()
-            state.play(legal[int(rng.random() * len(legal))])
-        return len(state.history)
-
-    return until(seconds, game)
-
-
-def state_copies(seconds: float) -> int:
-    """Copy a state in mid-game; a copy counts as a decision."""
-    state = State(GAME, seed=1)
+def state_copy() -> Trial:
+    """Copies of one `State` in the middle of a game."""
+    state = State("forest", seed=0)
+    chance = random.Random(0)
     for _ in range(40):
-        state.play(state.legal_actions()[0])
+        state.play(pick(state.mask(), chance))
 
-    def copies() -> int:
+    def run() -> int:
         for _ in range(100):
             state.copy()
         return 100
 
-    return until(seconds, copies)
+    return Trial(run)
 
 
-def single(seconds: float) -> int:
-    """The Gymnasium face against a random opponent; the learner's decisions count."""
-    env = SingleEnv(GAME)
-    rng = random.Random(0)
-    _, info = env.reset(seed=0)
+def gymnasium_loop() -> Trial:
+    """One learner against a random opponent."""
+    env = SingleEnv("forest", opponents="random")
+    chance = random.Random(0)
+    env.reset(seed=0)
 
-    def step() -> int:
-        nonlocal info
-        legal = np.flatnonzero(info["action_mask"])
-        _, _, terminated, _, info = env.step(int(legal[int(rng.random() * len(legal))]))
-        if terminated:
+    def run() -> int:
+        steps = 0
+        for _ in range(_GAMES_PER_RUN):
             _, info = env.reset()
-        return 1
+            over = False
+            while not over:
+                _, _, over, _, info = env.step(pick(info["action_mask"], chance))
+                steps += 1
+        return steps
 
-    return until(seconds, step)
+    return Trial(run)
 
 
-def vector(count: int) -> Callable[[float], int]:
-    """The vector face against random opponents; the learners' decisions count."""
-    env = VectorEnv(count, GAME)
-    chance = np.arange(1, count + 1).astype(np.uint64)
-    actions = np.empty(count, np.int64)
+def vector_loop(count: int) -> Trial:
+    """Learners against random opponents, one per lane, finished games dealt anew in the same step."""
+    env = VectorEnv(count, "forest", opponents="random", autoreset_mode="SameStep")
     _, info = env.reset(seed=0)
+    chance = np.arange(1, count + 1, dtype=np.uint64)
+    actions = np.empty(count, np.int64)
+    steps = max(1, _PLIES_PER_RUN // 4 // count)
 
-    def step() -> int:
+    def run() -> int:
         nonlocal info
-        choose_uniform(chance, np.ascontiguousarray(info["action_mask"]), actions)
-        # The step after the end ignores its action.
-        _, _, _, _, info = env.step(np.maximum(actions, 0))
-        return count
+        for _ in range(steps):
+            choose_uniform(chance, info["action_mask"], actions)
+            info = env.step(actions)[-1]
+        return steps * count
 
-    return lambda seconds: until(seconds, step)
+    return Trial(run)
 
 
-def self_play(count: int) -> Callable[[float], int] | None:
-    """The stable-baselines3 face, or None where that is not installed."""
-    try:
-        from spirits_env.sb3 import SelfPlayVecEnv
-    except ImportError:
-        return None
-    env = SelfPlayVecEnv(GAME, count)
+def sb3_loop(count: int) -> Trial:
+    """Self-play for stable-baselines3, masks fetched as its learners do."""
+    if find_spec("stable_baselines3") is None:
+        raise NotInstalledError("stable-baselines3 is not installed")
+    from spirits_env.sb3 import SelfPlayVecEnv
+
+    env = SelfPlayVecEnv("forest", count)
     env.seed(0)
     env.reset()
-    chance = np.arange(1, count + 1).astype(np.uint64)
+    chance = np.arange(1, count + 1, dtype=np.uint64)
     actions = np.empty(count, np.int64)
+    steps = max(1, _PLIES_PER_RUN // 4 // count)
 
-    def step() -> int:
-        choose_uniform(chance, env.batch.mask, actions)
-        env.step(actions)
-        return count
+    def run() -> int:
+        for _ in range(steps):
+            masks = np.stack(env.env_method("action_masks")).view(np.int8)
+            choose_uniform(chance, masks, actions)
+            env.step(actions)
+        return steps * count
 
-    return lambda seconds: until(seconds, step)
+    return Trial(run)
 
 
-def candidates() -> list[Candidate]:
-    """All that is timed of ours, named `group: what`."""
-    game = Batch(GAME, 1).game
-    kernels(game)
-    found = [
-        Candidate("batch: 1,024 games, 2 players, 1 thread", BatchSteps(1024), target=3e6),
-        Candidate("batch: 64 games, 2 players, 1 thread", BatchSteps(64)),
-        Candidate("batch: 4,096 games, 2 players, 1 thread", BatchSteps(4096)),
-        Candidate("batch: 1,024 games, 3 players, 1 thread", BatchSteps(1024, 3)),
-        Candidate("batch: 1,024 games, 4 players, 1 thread", BatchSteps(1024, 4)),
-        Candidate("batch: 1,024 solitaires, 1 thread", BatchSteps(1024, 1)),
-        Candidate("threads: 4,096 games, 1 thread", BatchSteps(4096), wall=True),
-        Candidate("threads: 4,096 games, 2 threads", BatchSteps(4096, threads=2), wall=True),
-        Candidate("rules: random playouts, 2 players", playouts(game, 2)),
-        Candidate("aec: raw_env()", aec(forest_v0.raw_env()), target=150e3),
-        Candidate("aec: env() with its wrappers", aec(forest_v0.env())),
-        Candidate("state: play", one_state),
-        Candidate("state: copy", state_copies),
-        Candidate("gym: SingleEnv", single),
-        Candidate("gym: VectorEnv, 1,024 games", vector(1024)),
+def face_cases() -> list[Case]:
+    """One game at a time, and the vector faces."""
+    steps = "learner steps/s"
+    return [
+        Case("aec/raw", "PettingZoo raw_env(): documented loop", partial(aec_loop, forest_v0.raw_env)),
+        Case("aec/env", "PettingZoo env(), in its wrappers: documented loop", partial(aec_loop, forest_v0.env)),
+        Case("state/loop", "State: mask, observation, play", state_loop),
+        Case("state/play", "State: play alone", state_play),
+        Case("state/copy", "State: copy", state_copy, "copies/s"),
+        Case("gym/one", "Gymnasium, against a random opponent", gymnasium_loop, steps),
+        Case("gym/1024", "Gymnasium VectorEnv of 1,024, random opponents", partial(vector_loop, 1024), steps),
+        Case("sb3/64", "stable-baselines3 SelfPlayVecEnv of 64", partial(sb3_loop, 64)),
+        Case("sb3/1024", "stable-baselines3 SelfPlayVecEnv of 1,024", partial(sb3_loop, 1024)),
     ]
-    for count in (64, 1024):
-        run = self_play(count)
-        if run is not None:
-            found.append(Candidate(f"sb3: SelfPlayVecEnv, {count:,} games", run))
-    return found
+
+
+def all_cases() -> list[Case]:
+    """Everything of ours."""
+    return batch_cases() + thread_cases() + rules_cases() + face_cases()
+
+
+RATIOS = [
+    *(
+        Ratio(
+            f"threads/{count}",
+            f"batch of {count:,}: 2 threads over 1",
+            f"threads/{count}/two",
+            f"threads/{count}/one",
+            "wall",
+        )
+        for count in COUNTS[1:]
+    ),
+    Ratio("state/copy-in-plies", "State: plies played alone in the time of a copy", "state/play", "state/copy"),
+]

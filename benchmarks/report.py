@@ -36,7 +36,7 @@ class Target:
 
     def shown(self) -> str:
         """The target in words."""
-        return f"{'≥' if self.least else '≤'} {number(self.bound)}"
+        return f"at {'least' if self.least else 'most'} {number(self.bound)}"
 
 
 TARGETS = {
@@ -85,11 +85,17 @@ def verdict(figure: Figure) -> tuple[str, str]:
 
 def rows(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
     """The table, without its heads."""
-    table = []
+    table: list[tuple[str, ...]] = []
     for figure in figures:
         value = _spread(figure, "wall") or _spread(figure, "value")
         table.append((figure.text, figure.name, figure.unit, _spread(figure, "cpu"), value, *verdict(figure)))
     return table
+
+
+def verdicts(figures: Sequence[Figure]) -> dict[str, dict[str, str]]:
+    """Targets, and whether they are met, by the figure's name."""
+    found = {figure.name: verdict(figure) for figure in figures}
+    return {name: {"target": target, "met": met} for name, (target, met) in found.items() if target}
 
 
 def missed(figures: Sequence[Figure]) -> list[str]:
@@ -140,14 +146,14 @@ def _conditions(report: dict[str, Any]) -> str:
     return f"Measured on {kept}; {settings}; load {loads}."
 
 
-def show(report: dict[str, Any], figures: Sequence[Figure]) -> None:
-    """Print the report: with rich where it is installed, else as aligned text."""
-    print(_conditions(report))
-    heads, table = _HEADS, rows(figures)
-    widths = [max(len(row[i]) for row in [heads, *table]) for i in range(len(heads))]
-    for row in [heads, tuple("-" * width for width in widths), *table]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    for line in report["skipped"]:
-        print(f"left out: {line}")
+def text(report: dict[str, Any], figures: Sequence[Figure]) -> str:
+    """The whole report as aligned text; what a name stands for, `--list` tells."""
+    table = [row[1:] for row in rows(figures)]
+    widths = [max(len(row[i]) for row in [_HEADS[1:], *table]) for i in range(len(_HEADS) - 1)]
+    lines = [_conditions(report)]
+    for row in [_HEADS[1:], tuple("-" * width for width in widths), *table]:
+        lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    lines += [f"left out: {line}" for line in report["skipped"]]
     if missed(figures):
-        print(f"targets missed: {', '.join(missed(figures))}")
+        lines.append(f"targets missed: {', '.join(missed(figures))}")
+    return "\n".join(lines) + "\n"

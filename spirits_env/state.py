@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spirits_env import games
-from spirits_env.batch import NO_LANE, kernels
+from spirits_env.batch import NO_LANE, copied, kernels
 from spirits_env.game import Game, stream
 
 _ONLY = np.zeros(1, np.int64)
@@ -76,7 +76,7 @@ class State:
         """
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
             raise ValueError(f"seed was {seed!r}; give a whole number, or None for one from the system.")
-        states = self._states.copy()
+        states = copied(self._states)
         if seed is not None:
             states["rng"] = stream(seed)
         if setup is None:
@@ -134,9 +134,10 @@ class State:
         Raises:
             ValueError: If nobody plays in that seat.
         """
-        self._check_seat(seat)
-        if seat == self.seat:
+        # The seat to act is asked for most; it needs no further check.
+        if type(seat) is int and 0 <= seat == self.seat:
             return self._observation[0].copy()
+        self._check_seat(seat)
         observation = np.empty_like(self._observation)
         unused = np.empty_like(self._mask)
         self._kernels.view(self._states, _ONLY, np.array([seat], np.int8), unused, observation)
@@ -236,7 +237,7 @@ class State:
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"game": self.game.name, "states": self._states.copy(), "history": list(self.history)}
+        return {"game": self.game.name, "states": copied(self._states), "history": list(self.history)}
 
     def __setstate__(self, value: dict[str, Any]) -> None:
         self.game = games.load(value["game"])
