@@ -27,6 +27,14 @@ class IllegalAction(ValueError):
     """An action that is no legal action of the seat to act; the game is as it was before."""
 
 
+def shown(value: Any) -> str:
+    """Show a value in an error, on one line; Python itself fails on lists too deep and on numbers too long."""
+    try:
+        return repr(value).replace("\n", " ")
+    except (RecursionError, ValueError):
+        return f"<{type(value).__name__} too large to show>"
+
+
 def stream(*keys: int) -> int:
     """Turn whole numbers into the starting point of an independent stream of chance.
 
@@ -169,7 +177,7 @@ class Option:
             if type(choice) is type(value) and choice == value:
                 return i
         allowed = " or ".join(repr(choice) for choice in self.choices)
-        raise ValueError(f"Option {self.name!r} was {value!r}; give {allowed}.")
+        raise ValueError(f"Option {self.name!r} was {shown(value)}; give {allowed}.")
 
 
 @dataclass(frozen=True)
@@ -342,7 +350,7 @@ class Game:
         if isinstance(players, (int, np.integer)) and not isinstance(players, bool) and players in self.players:
             return int(players)
         allowed = ", ".join(str(n) for n in self.players)
-        raise ValueError(f"players was {players!r}; {self.title} is for {allowed} players, so give one of these.")
+        raise ValueError(f"players was {shown(players)}; {self.title} is for {allowed} players, so give one of these.")
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Fill in defaults and return all options.
@@ -386,7 +394,7 @@ class Game:
         if isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer):
             return int(action)
         raise IllegalAction(
-            f"The action was {action!r} ({type(action).__name__}); "
+            f"The action was {shown(action)} ({type(action).__name__}); "
             f"give a whole number from 0 to {len(self.actions) - 1}."
         )
 
@@ -395,7 +403,7 @@ class Game:
         name = self.actions[action].name if 0 <= action < len(self.actions) else "no action"
         allowed = ", ".join(f"{i} ({self.actions[i].name})" for i in np.flatnonzero(mask))
         return IllegalAction(
-            f"Action {action} ({name}) is not legal in phase {self.phases[phase]!r}; "
+            f"Action {shown(action)} ({name}) is not legal in phase {self.phases[phase]!r}; "
             + (f"the legal actions are {allowed}." if allowed else "the game is over, so reset it first.")
         )
 

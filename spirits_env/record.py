@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spirits_env import games
+from spirits_env.game import shown
 from spirits_env.state import State
 
 KEYS = ("game", "version", "players", "options", "setup", "actions", "scores", "winners")
@@ -54,7 +55,7 @@ def load(path: str | Path, plies: int | None = None) -> State:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path} can't be read ({error.strerror}); give the path of a record.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file ({error}); give one written by spirits_env.record.save.") from None
     return replay(content, plies)
 
@@ -71,8 +72,10 @@ def replay(record: Any, plies: int | None = None) -> State:
 
     Raises:
         ValueError: If a key is missing or unknown, the game or version is another one, the set-up is impossible, a
-            decision is illegal, or scores and winners are not those of the replayed game.
+            decision is illegal, scores and winners are not those of the replayed game, or `plies` is no count.
     """
+    if plies is not None and (type(plies) is not int or plies < 0):
+        raise ValueError(f"plies was {shown(plies)}; give a whole number, 0 or more, or None for all.")
     state = _start(record)
     actions = record["actions"]
     if not isinstance(actions, list):
@@ -103,9 +106,8 @@ def _start(record: Any) -> State:
         )
     game = games.load(record["game"])
     if type(record["version"]) is not int or record["version"] != game.version:
-        raise ValueError(
-            f"The record is of {game.name} version {record['version']!r}; this package plays version {game.version}."
-        )
+        version = shown(record["version"])
+        raise ValueError(f"The record is of {game.name} version {version}; this package plays version {game.version}.")
     # Checked here, because as keyword arguments strange names would clash with State's own.
     options = game.check_options(record["options"])
     return State(game, record["players"], seed=0, setup=record["setup"], **options)
@@ -116,4 +118,4 @@ def _check_outcome(state: State, record: Mapping[str, Any]) -> None:
     replayed = write(state)
     for key in ("scores", "winners"):
         if record[key] != replayed[key]:
-            raise ValueError(f"The record says {key} {record[key]!r}; its replay gives {replayed[key]!r}.")
+            raise ValueError(f"The record says {key} {shown(record[key])}; its replay gives {replayed[key]!r}.")

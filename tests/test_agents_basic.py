@@ -10,6 +10,7 @@ import pytest
 from forest_play import UNCOMPILED, games_to_play, snapshots
 
 from spirits_env.agents import Agent, GreedyAgent, RandomAgent, make_agent
+from spirits_env.arena import evaluate
 from spirits_env.batch import Batch, Views
 from spirits_env.game import IllegalAction, stream
 from spirits_env.games.forest import GAME
@@ -96,6 +97,14 @@ def test_a_built_in_agent_is_never_illegal_over_many_games(players: int, agent: 
     batch = match([agent] * players, players, games_to_play(250, 1), seed=1000)
     assert batch.done.all()
     assert (batch.seat == -1).all()
+
+
+@pytest.mark.parametrize("agent", ["random", "greedy"])
+def test_the_arena_counts_no_illegal_choice_of_a_built_in_agent_in_a_thousand_games(agent: str) -> None:
+    # Unlike `ask`, the arena goes on and counts.
+    match = evaluate(agent, "random", games=games_to_play(1000, 2), seed=3).matches[0]
+    assert match.games == games_to_play(1000, 2)
+    assert (match.illegal, match.opponent_illegal, match.illegal_example) == (0, 0, "")
 
 
 # --- what an agent may know -------------------------------------------------------------------------------

@@ -321,6 +321,82 @@ def test_a_slice_known_to_all_does_not_hang_on_tokens_and_an_own_one_on_the_obse
     assert (changed > 0) == (part.known == "own")
 
 
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_what_all_may_know_is_the_same_for_every_observer_up_to_who_comes_first(players: int) -> None:
+    differ = 0
+    for seed in range(games_to_play(4, 1)):
+        for state in walk(players, seed):
+            views = [slices(state, seat) for seat in range(players)]
+            differ += len({view["own_tokens"].tobytes() for view in views}) > 1
+            for part in LAYOUT.slices:
+                # Their own tokens are what observers may differ in, and the number of their seat.
+                if part.known == "own" or part.name == "own_seat":
+                    continue
+                first = views[0][part.name]
+                for seat, view in enumerate(views):
+                    expected = first.copy()
+                    if part.name in BY_SEAT:
+                        expected[:players] = np.roll(first[:players], -seat, axis=0)
+                    assert (view[part.name] == expected).all(), (part.name, seat)
+    assert differ > 0
+
+
+def places_by_secrecy(state: State, seat: int) -> dict[str, list[int]]:
+    """Tokens by what a seat may know of them: the dealt ones by their number, the unused ones from 8 on."""
+    found: dict[str, list[int]] = {"known": [], "lying": [], "unexamined": [], "others'": [], "unused": [*range(8, 14)]}
+    record = state.record
+    for token in range(8):
+        status, owner = record["token_status"][token], record["token_seat"][token]
+        if status == LYING:
+            found["lying"].append(token)
+        elif status == UNEXAMINED:
+            found["unexamined" if owner == seat else "others'"].append(token)
+        elif status == HELD:
+            found["known" if owner == seat else "others'"].append(token)
+    return found
+
+
+def exchanged(state: State, one: int, other: int) -> State:
+    """Let two tokens, dealt or unused, change their kinds."""
+    kinds = np.concatenate([state.record["token"], state.record["unused"]])
+    kinds[[one, other]] = kinds[[other, one]]
+    return edited(state, token=kinds[:8], unused=kinds[8:])
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_two_tokens_may_change_places_unseen_unless_the_seat_knows_one_of_them(players: int) -> None:
+    unseen: Counter[str] = Counter()
+    pluses: Counter[str] = Counter()
+    seen = 0
+    for seed in range(games_to_play(12, 3)):
+        for ply, state in enumerate(walk(players, seed)):
+            if ply % (12 if UNCOMPILED else 4) and UNEXAMINED not in state.record["token_status"]:
+                continue
+            kinds = [*state.record["token"].tolist(), *state.record["unused"].tolist()]
+            for seat in range(players):
+                places = places_by_secrecy(state, seat)
+                known = places.pop("known")
+                for name, tokens in places.items():
+                    # One of each sort against one unused token of another kind is enough, a "+" if there is any.
+                    tokens.sort(key=lambda token: kinds[token] != TOKENS.index(PLUS_TOKEN))
+                    for token in tokens[:1]:
+                        spare = next(i for i in range(13, 7, -1) if kinds[i] != kinds[token])
+                        other = exchanged(state, token, spare)
+                        assert other != state
+                        assert (other.observation(seat) == state.observation(seat)).all(), (name, seed, ply)
+                        if state.seat == seat:
+                            assert (other.mask() == state.mask()).all(), (name, seed, ply)
+                        unseen[name] += 1
+                        pluses[name] += kinds[token] == TOKENS.index(PLUS_TOKEN)
+                for token in known:
+                    spare = next(i for i in range(8, 14) if kinds[i] != kinds[token])
+                    assert (exchanged(state, token, spare).observation(seat) != state.observation(seat)).any()
+                    seen += 1
+    assert set(unseen) == {"lying", "unexamined", "others'", "unused"}
+    assert pluses["others'"] > 0
+    assert seen > 0
+
+
 @pytest.mark.parametrize("players", PLAYERS)
 def test_a_redealt_game_looks_the_same_to_the_seat_and_offers_it_the_same(players: int) -> None:
     different = 0

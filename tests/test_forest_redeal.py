@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -375,14 +377,15 @@ print(json.dumps(digests()))
 """
 
 
+@cache
 def digests() -> list[str]:
     """Hashes of a few games: records, masks, everybody's views, re-deals and outcomes at every ply."""
     import random
 
     found = []
-    for players in (1, 2, 3, 4):
-        rng = random.Random(players)
-        state = State("forest", players, seed=40 + players, reward="margin")
+    for players, forced_steal in itertools.product((1, 2, 3, 4), (True, False)):
+        rng = random.Random(10 * players + forced_steal)
+        state = State("forest", players, seed=40 + players, forced_steal=forced_steal, reward="margin")
         digest = hashlib.sha256()
         while True:
             digest.update(state.record.tobytes() + state.mask().tobytes())

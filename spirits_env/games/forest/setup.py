@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spirits_env.game import shown
 from spirits_env.games.forest.components import (
     CELLS,
     ICONS,
@@ -93,17 +94,18 @@ def _check_tiles(tiles: Any) -> list[tuple[int, int, int]]:
     found = []
     for cell, tile in enumerate(_sequence(tiles, "tiles", CELLS)):
         spirit, symbols, power = _sequence(tile, f"tile {cell}", 3)
-        if not (_whole(spirit) and _whole(symbols) and (power is None or _whole(power))):
-            raise ValueError(f"Tile {cell} of the setup is {list(tile)}; give [spirit, symbols, power or null].")
+        # Inside, -1 stands for no power; a set-up says null.
+        if not (_whole(spirit) and _whole(symbols) and (power is None or (_whole(power) and power >= 0))):
+            raise ValueError(f"Tile {cell} of the setup is {shown(list(tile))}; give [spirit, symbols, power or null].")
         found.append((int(spirit), int(symbols), -1 if power is None else int(power)))
     difference = Counter(found)
     difference.subtract(Counter(all_tiles()))
     for (spirit, symbols, power), count in difference.items():
         if count > 0:
             printed = all_tiles().count((spirit, symbols, power))
-            shown = [spirit, symbols, None if power < 0 else power]
+            tile = [spirit, symbols, None if power < 0 else power]
             raise ValueError(
-                f"The setup has the tile {shown} {printed + count} times; the box holds it {printed} times "
+                f"The setup has the tile {shown(tile)} {printed + count} times; the box holds it {printed} times "
                 f"(spirits 0-{len(SPIRITS) - 1}, powers 0-{len(POWERS) - 1})."
             )
     return found
@@ -117,7 +119,7 @@ def _names(names: Any, what: str, length: int) -> list[int]:
 def _token(name: Any) -> int:
     """Turn a token name into an index into `TOKENS`."""
     if not isinstance(name, str) or name not in TOKENS:
-        raise ValueError(f"The setup names the token {name!r}; tokens are {', '.join(TOKENS)}.")
+        raise ValueError(f"The setup names the token {shown(name)}; tokens are {', '.join(TOKENS)}.")
     return TOKENS.index(name)
 
 
@@ -129,7 +131,7 @@ def _check_tokens(setup: Mapping[str, Any]) -> list[int]:
         whole = _whole(row) and _whole(column)
         if not whole or (row, column) not in TOKEN_CELLS or (row, column) in on_cell:
             cells = ", ".join(str(cell) for cell in TOKEN_CELLS)
-            raise ValueError(f"The setup lays a token on ({row!r}, {column!r}); lay one on each of {cells}.")
+            raise ValueError(f"The setup lays a token on ({shown(row)}, {shown(column)}); lay one on each of {cells}.")
         on_cell[int(row), int(column)] = _token(name)
     return [on_cell[cell] for cell in TOKEN_CELLS]
 
