@@ -51,7 +51,7 @@ LAYOUT = Layout(
         Slice("hand", (MAX_SEATS,), 0, 3, "gems in hand"),
         Slice("placed", (MAX_SEATS,), 0, 3, "gems in the forest"),
         Slice("removed", (MAX_SEATS,), 0, 3, "gems out of the game"),
-        Slice("tokens_held", (MAX_SEATS,), 0, 8, "favor tokens held face down"),
+        Slice("tokens_held", (MAX_SEATS,), 0, 8, "favor tokens held: neither used nor turned up against the player"),
         Slice("plus_used", (MAX_SEATS,), 0, 2, 'used "+" tokens'),
         Slice("own_tokens", (_TOKENS,), 0, 2, "own examined tokens by kind: " + ", ".join(TOKENS), "own"),
         Slice("turned_up", (_SPIRITS,), 0, 1, "solitaire: the opponent's tokens that have turned up, by spirit"),
