@@ -31,8 +31,19 @@ winners: Any
 returns: Any
 redeal: Any
 evaluate: Any
+step: Any
 
 NO_LANE = -1
+
+
+@njit
+def first_illegal(lanes, actions, mask):
+    """Return the first position in `lanes` whose action the mask does not allow, else NO_LANE."""
+    for j in range(lanes.shape[0]):
+        action = actions[j]
+        if action < 0 or action >= mask.shape[1] or mask[lanes[j], action] == 0:
+            return j
+    return NO_LANE
 
 
 def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, done, utility, points, won):
@@ -42,11 +53,10 @@ def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, don
     and playing share this loop because most of the time it takes to compile goes into what both need.
     """
     if not fresh:
-        for j in range(lanes.shape[0]):
-            action = actions[j]
-            if action < 0 or action >= mask.shape[1] or mask[lanes[j], action] == 0:
-                return j
-    for j in prange(lanes.shape[0]):
+        wrong = first_illegal(lanes, actions, mask)
+        if wrong != NO_LANE:
+            return wrong
+    for j in range(lanes.shape[0]):
         i = lanes[j]
         state = states[i]
         if not fresh:
@@ -65,6 +75,34 @@ def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, don
         seat[i] = state.seat
         legal(state, mask[i])
         observe(state, max(state.seat, 0), observation[i])
+    return NO_LANE
+
+
+def _step_threads(
+    states, lanes, actions, fresh, autoreset, mask, observation, seat, done, utility, points, won, threads
+):
+    """Do as `_step` does, in several threads, each on its share of the lanes with the loop of one thread."""
+    if not fresh:
+        wrong = first_illegal(lanes, actions, mask)
+        if wrong != NO_LANE:
+            return wrong
+    count = lanes.shape[0]
+    for share in prange(threads):
+        part = slice(count * share // threads, count * (share + 1) // threads)
+        step(
+            states,
+            lanes[part],
+            actions[part],
+            fresh,
+            autoreset,
+            mask,
+            observation,
+            seat,
+            done,
+            utility,
+            points,
+            won,
+        )
     return NO_LANE
 
 
@@ -134,8 +172,10 @@ def _source_hash(game: Game) -> str:
     return digest.hexdigest()[:12]
 
 
-def _bind(template: Callable[..., Any], game: Game, label: str, parallel: bool = False) -> Any:
+def _bind(template: Callable[..., Any], game: Game, label: str, step: Any = None) -> Any:
     """Compile a loop with the game's functions in the place of its global names.
+
+    Given the compiled `step`, the loop is one of several threads that calls it.
 
     Numba keeps no closure over compiled functions on disk, but it does keep a function of a module: so each bound
     loop is one, with its own globals. Its name carries the hash of all sources it is compiled from, because
@@ -145,9 +185,9 @@ def _bind(template: Callable[..., Any], game: Game, label: str, parallel: bool =
         name: getattr(game, name)
         for name in ("deal", "legal", "play", "observe", "scores", "winners", "returns", "redeal", "evaluate")
     }
-    bound = FunctionType(template.__code__, {**template.__globals__, **functions}, label)
+    bound = FunctionType(template.__code__, {**template.__globals__, **functions, "step": step}, label)
     bound.__qualname__ = label
-    return njit(bound, cache=True, parallel=parallel)
+    return njit(bound, cache=True, parallel=step is not None)
 
 
 @cache
@@ -164,7 +204,7 @@ def kernels(game: Game) -> Kernels:
             ("lookahead", _lookahead),
         )
     }
-    made["step_threads"] = _bind(_step, game, f"{tag}_step_threads", parallel=True)
+    made["step_threads"] = _bind(_step_threads, game, f"{tag}_step_threads", made["step"])
     if is_jitted(made["step"]) and not list(Path(str(made["step"].stats.cache_path)).glob(f"*{tag}_step-*.nbi")):
         print(
             f"spirits_env: compiling {game.title} for this machine; this happens once and takes some seconds.",
@@ -290,10 +330,9 @@ class Batch:
     def _bind(self) -> None:
         """Fetch the game's compiled loops."""
         self._kernels = kernels(self.game)
-        self._step = self._kernels.step if self.threads == 1 else self._kernels.step_threads
 
     def __getstate__(self) -> dict[str, Any]:
-        value = {name: item for name, item in vars(self).items() if name not in ("_kernels", "_step")}
+        value = {name: item for name, item in vars(self).items() if name != "_kernels"}
         return {**value, "game": self.game.name}
 
     def __setstate__(self, value: dict[str, Any]) -> None:
@@ -374,7 +413,7 @@ class Batch:
         """Run the compiled loop over some lanes; `actions` are not looked at when `fresh` games are dealt."""
         if self.threads > 1 and self.threads != get_num_threads():
             set_num_threads(self.threads)
-        return self._step(
+        arguments = (
             self.states,
             lanes,
             actions,
@@ -388,6 +427,9 @@ class Batch:
             self.points,
             self.won,
         )
+        if self.threads > 1:
+            return self._kernels.step_threads(*arguments, self.threads)
+        return self._kernels.step(*arguments)
 
     def view(self, lanes: np.ndarray, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return fresh observations and masks of the given seats in the given lanes."""
