@@ -19,7 +19,7 @@ from spirits_env import __version__
 from spirits_env import games as listing
 from spirits_env.agents import Agent, make_agent
 from spirits_env.batch import AGENTS, Batch, Views, kernels
-from spirits_env.game import Game, stream
+from spirits_env.game import Game, is_whole, stream
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -374,7 +374,7 @@ def _listed(against: Any) -> list[Any]:
 
 def _check_count(name: str, value: Any, least: int) -> None:
     """Refuse what is no whole number of at least so many."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+    if not is_whole(value) or value < least:
         raise ValueError(f"{name} was {value!r}; give a whole number, {least} or more.")
 
 

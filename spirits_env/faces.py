@@ -17,7 +17,7 @@ from gymnasium import spaces
 from spirits_env import GAMES, env_id, games
 from spirits_env.agents import Agent, make_agent
 from spirits_env.batch import SEATS, Batch, kernels
-from spirits_env.game import Game, Layout, stream
+from spirits_env.game import Game, Layout, is_whole, stream
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 RENDER_FPS = 2
@@ -88,7 +88,7 @@ def check_seed(seed: Any) -> int:
     Raises:
         ValueError: If it is not a whole number of at least 0.
     """
-    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0:
+    if is_whole(seed) and seed >= 0:
         return int(seed)
     raise ValueError(f"seed was {seed!r}; give a whole number of at least 0, or None to go on with the present stream.")
 
@@ -300,7 +300,7 @@ class LearnerLanes:
 
 def _check_seat(seat: Any, players: int) -> int:
     """Return a seat number as an int, or raise ValueError."""
-    if isinstance(seat, (int, np.integer)) and not isinstance(seat, bool) and 0 <= seat < players:
+    if is_whole(seat) and 0 <= seat < players:
         return int(seat)
     raise ValueError(f'seat was {seat!r}; give a seat from 0 to {players - 1}, or "rotate".')
 

@@ -35,6 +35,11 @@ def shown(value: Any) -> str:
         return f"<{type(value).__name__} too large to show>"
 
 
+def is_whole(value: Any) -> bool:
+    """Tell whether a value is a whole number of Python's or NumPy's; True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def stream(*keys: int) -> int:
     """Turn whole numbers into the starting point of an independent stream of chance.
 
@@ -54,13 +59,14 @@ def stream(*keys: int) -> int:
     return mixed or 1
 
 
-@njit
-def advance(chance):
-    """Move a generator of chance (uint64) one step on: xorshift64 (Marsaglia, 2003)."""
-    chance ^= chance << _SHIFT_A
-    chance ^= chance >> _SHIFT_B
-    chance ^= chance << _SHIFT_C
-    return chance
+def _xorshift(chance):
+    """Return what follows a generator's value, or an array of them: one step of xorshift64 (Marsaglia, 2003)."""
+    chance = chance ^ (chance << _SHIFT_A)
+    chance = chance ^ (chance >> _SHIFT_B)
+    return chance ^ (chance << _SHIFT_C)
+
+
+advance = njit(_xorshift)
 
 
 @njit
@@ -110,9 +116,7 @@ def fork(chance: np.ndarray) -> np.ndarray:
     Returns:
         Generators of the same shape.
     """
-    chance ^= chance << _SHIFT_A
-    chance ^= chance >> _SHIFT_B
-    chance ^= chance << _SHIFT_C
+    chance[:] = _xorshift(chance)
     return np.array([stream(int(value)) for value in chance], np.uint64)
 
 
@@ -347,7 +351,7 @@ class Game:
         Raises:
             ValueError: If this game cannot be played by so many.
         """
-        if isinstance(players, (int, np.integer)) and not isinstance(players, bool) and players in self.players:
+        if is_whole(players) and players in self.players:
             return int(players)
         allowed = ", ".join(str(n) for n in self.players)
         raise ValueError(f"players was {shown(players)}; {self.title} is for {allowed} players, so give one of these.")
@@ -389,7 +393,7 @@ class Game:
         Raises:
             IllegalAction: If it is not a whole number (an int, a NumPy integer or a 0-d integer array).
         """
-        if type(action) is int or isinstance(action, np.integer):
+        if is_whole(action):
             return int(action)
         if isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer):
             return int(action)

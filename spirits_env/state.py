@@ -12,7 +12,7 @@ import numpy as np
 
 from spirits_env import games
 from spirits_env.batch import NO_LANE, copied, kernels
-from spirits_env.game import Game, shown, stream
+from spirits_env.game import Game, is_whole, shown, stream
 
 _ONLY = np.zeros(1, np.int64)
 
@@ -74,7 +74,7 @@ class State:
         Raises:
             ValueError: If the set-up is impossible; the game is then as it was.
         """
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
+        if seed is not None and not is_whole(seed):
             raise ValueError(f"seed was {shown(seed)}; give a whole number, or None for one from the system.")
         states = copied(self._states)
         if seed is not None:
@@ -145,7 +145,7 @@ class State:
 
     def _check_seat(self, seat: Any) -> None:
         """Refuse what is no seat of this game: compiled code would read past its end."""
-        if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.players:
+        if not is_whole(seat) or not 0 <= seat < self.players:
             raise ValueError(f"seat was {shown(seat)}; give a seat from 0 to {self.players - 1}.")
 
     def play(self, action: Any) -> None:

@@ -11,7 +11,16 @@ from typing import Any
 from spirits_env.game import Board, Game, Option
 from spirits_env.games.forest import rules
 from spirits_env.games.forest.actions import ACTIONS
-from spirits_env.games.forest.components import CELLS, COLUMNS, ICON_TOTALS, ICONS, MAX_SEATS, ROWS, SPIRITS
+from spirits_env.games.forest.components import (
+    CELLS,
+    COLUMNS,
+    ICON_TOTALS,
+    ICONS,
+    MAX_SEATS,
+    MISSING_PENALTY,
+    ROWS,
+    SPIRITS,
+)
 from spirits_env.games.forest.drawing import draw_scene, draw_text
 from spirits_env.games.forest.heuristic import evaluate
 from spirits_env.games.forest.observation import LAYOUT, TILE_PLANES, observe
@@ -32,7 +41,7 @@ def worst_return(players: int, options: Mapping[str, Any]) -> float:
     if players == 1:
         return -float(spirits)
     everything = int(ICON_TOTALS.sum()) + len(ICONS)
-    return -float(everything + rules.MISSING_PENALTY * len(ICONS))
+    return -float(everything + MISSING_PENALTY * len(ICONS))
 
 
 GAME = Game(

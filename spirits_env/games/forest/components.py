@@ -30,6 +30,7 @@ TOKEN_CELLS = ((0, 1), (0, 10), (1, 2), (1, 9), (2, 3), (2, 8), (3, 4), (3, 7))
 UNUSED_TOKENS = 6
 MAX_SEATS = 4
 GEMS = (0, 0, 3, 2, 2)
+MISSING_PENALTY = 3
 
 # Per spirit: single tiles without a power, single tiles with moon, sun and fire, double tiles.
 TILE_COUNTS = (

@@ -13,6 +13,7 @@ from spirits_env.games.forest.components import (
     COLOURS,
     COLUMNS,
     ICONS,
+    MISSING_PENALTY,
     PLUS_TOKEN,
     POWERS,
     ROWS,
@@ -21,7 +22,6 @@ from spirits_env.games.forest.components import (
     TOKENS,
 )
 from spirits_env.games.forest.lettering import write
-from spirits_env.games.forest.rules import MISSING_PENALTY
 from spirits_env.games.forest.state import END, FIRST, HELD, LYING, PHASES, SECOND, USED
 
 _TASKS = ("first tile", "second tile", "payment", "gem step", "new place of the lifted gem", "end")

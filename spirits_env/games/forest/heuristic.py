@@ -14,10 +14,11 @@ from spirits_env.games.forest.components import (
     COLUMNS,
     ICON_TOTALS,
     ICONS,
+    MISSING_PENALTY,
     SPIRITS,
     TOKEN_AT,
 )
-from spirits_env.games.forest.rules import MISSING_PENALTY, counted
+from spirits_env.games.forest.rules import counted
 from spirits_env.games.forest.state import HELD, LYING, UNEXAMINED
 
 _ICONS, _SPIRITS = len(ICONS), len(SPIRITS)

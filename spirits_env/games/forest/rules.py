@@ -17,6 +17,7 @@ from spirits_env.games.forest.components import (
     GEM_SUPPLY,
     ICONS,
     MAX_SEATS,
+    MISSING_PENALTY,
     PLUS_TOKEN,
     ROWS,
     TOKEN_AT,
@@ -30,7 +31,6 @@ from spirits_env.games.forest.tiles import gain_tile, lay_tiles, remove_tile
 _ENDS = 2 * ROWS
 _TOKENS = len(TOKEN_CELLS)
 _ICONS = len(ICONS)
-MISSING_PENALTY = 3
 
 
 # --- set-up -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spirits_env.game import shown
+from spirits_env.game import is_whole, shown
 from spirits_env.games.forest.components import (
     CELLS,
     ICONS,
@@ -84,18 +84,13 @@ def _sequence(value: Any, what: str, length: int) -> Sequence[Any]:
     return value
 
 
-def _whole(value: Any) -> bool:
-    """Tell whether a value is a whole number (not a bool)."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def _check_tiles(tiles: Any) -> list[tuple[int, int, int]]:
     """Demand the 48 tiles of the box in some order."""
     found = []
     for cell, tile in enumerate(_sequence(tiles, "tiles", CELLS)):
         spirit, symbols, power = _sequence(tile, f"tile {cell}", 3)
         # Inside, -1 stands for no power; a set-up says null.
-        if not (_whole(spirit) and _whole(symbols) and (power is None or (_whole(power) and power >= 0))):
+        if not (is_whole(spirit) and is_whole(symbols) and (power is None or (is_whole(power) and power >= 0))):
             raise ValueError(f"Tile {cell} of the setup is {shown(list(tile))}; give [spirit, symbols, power or null].")
         found.append((int(spirit), int(symbols), -1 if power is None else int(power)))
     difference = Counter(found)
@@ -128,7 +123,7 @@ def _check_tokens(setup: Mapping[str, Any]) -> list[int]:
     on_cell: dict[tuple[int, int], int] = {}
     for entry in _sequence(setup["tokens"], "tokens", len(TOKEN_CELLS)):
         row, column, name = _sequence(entry, "token entry", 3)
-        whole = _whole(row) and _whole(column)
+        whole = is_whole(row) and is_whole(column)
         if not whole or (row, column) not in TOKEN_CELLS or (row, column) in on_cell:
             cells = ", ".join(str(cell) for cell in TOKEN_CELLS)
             raise ValueError(f"The setup lays a token on ({shown(row)}, {shown(column)}); lay one on each of {cells}.")

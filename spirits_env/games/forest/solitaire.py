@@ -9,17 +9,23 @@ import numpy as np
 from numba import njit
 
 from spirits_env.game import draw, shuffle, sort
-from spirits_env.games.forest.components import CELLS, COLUMNS, ROWS, SPIRITS, TOKEN_CELLS, UNUSED_TOKENS
+from spirits_env.games.forest.components import (
+    CELLS,
+    COLUMNS,
+    MISSING_PENALTY,
+    ROWS,
+    SPIRITS,
+    TOKEN_CELLS,
+    UNUSED_TOKENS,
+)
 from spirits_env.games.forest.state import END, HELD, UNEXAMINED, USED
 from spirits_env.games.forest.tiles import gain_tile, remove_tile, swap_tiles
 
-_ENDS = 2 * ROWS
 _SPIRITS = len(SPIRITS)
 _TOKENS = len(TOKEN_CELLS)
 OPPONENT = 1
 OWN_TOKEN = 0
 OPPONENT_TOKENS = (1, 2)
-MISSING_PENALTY = 3
 _DRAWN = 3
 
 
