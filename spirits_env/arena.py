@@ -18,7 +18,7 @@ import numpy as np
 from spirits_env import __version__
 from spirits_env import games as listing
 from spirits_env.agents import Agent, make_agent
-from spirits_env.batch import AGENTS, Batch, Views, kernels
+from spirits_env.batch import AGENTS, Batch, Views
 from spirits_env.game import Game, is_whole, stream
 
 if TYPE_CHECKING:
@@ -493,14 +493,12 @@ def _outcome(batch: Batch, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         Shares and points, both of shape `(n, players)`.
     """
-    shape = (len(batch), batch.game.seats)
-    utility, points, won = np.zeros(shape, np.float32), np.zeros(shape, np.int16), np.zeros(shape, np.int8)
-    kernels(batch.game).outcome(batch.states, batch.lanes, utility, points, won)
-    winners = won[:, : batch.players].astype(np.float64)
     forfeited = lost >= 0
+    batch.count(np.flatnonzero(forfeited))
+    winners = batch.won[:, : batch.players].astype(np.float64)
     winners[forfeited] = np.arange(batch.players) != lost[forfeited, None]
     # Nobody wins a solitaire that was lost.
-    return winners / np.maximum(winners.sum(axis=1, keepdims=True), 1), points[:, : batch.players]
+    return winners / np.maximum(winners.sum(axis=1, keepdims=True), 1), batch.points[:, : batch.players]
 
 
 def _summarise(games: Games, opponent: Agent | None, players: int) -> Match:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import get_num_threads, njit, prange, set_num_threads
@@ -31,6 +31,8 @@ winners: Any
 returns: Any
 redeal: Any
 evaluate: Any
+# And these to other loops of the game.
+write_outcome: Any
 step: Any
 
 NO_LANE = -1
@@ -44,6 +46,17 @@ def first_illegal(lanes, actions, mask):
         if action < 0 or action >= mask.shape[1] or mask[lanes[j], action] == 0:
             return j
     return NO_LANE
+
+
+def _write_outcome(state, utility, points, won):
+    """Write a game's utilities, scores and winners as they stand, 0 for seats that nobody plays in."""
+    for seat in range(points.shape[0]):
+        utility[seat] = 0
+        points[seat] = 0
+        won[seat] = 0
+    scores(state, points)
+    winners(state, points, won)
+    returns(state, points, utility)
 
 
 def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, done, utility, points, won):
@@ -63,13 +76,7 @@ def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, don
             play(state, actions[j])
         done[i] = state.seat < 0 and not fresh
         if done[i]:
-            for k in range(points.shape[1]):
-                utility[i, k] = 0
-                points[i, k] = 0
-                won[i, k] = 0
-            scores(state, points[i])
-            winners(state, points[i], won[i])
-            returns(state, points[i], utility[i])
+            write_outcome(state, utility[i], points[i], won[i])
         if fresh or (autoreset and done[i]):
             deal(state)
         seat[i] = state.seat
@@ -118,16 +125,10 @@ def _view(states, lanes, seats, mask, observation):
 
 
 def _outcome(states, lanes, utility, points, won):
-    """Write utilities, scores and winners as they stand."""
+    """Write utilities, scores and winners of each lane as they stand."""
     for j in range(lanes.shape[0]):
-        state = states[lanes[j]]
-        for k in range(points.shape[1]):
-            utility[j, k] = 0
-            points[j, k] = 0
-            won[j, k] = 0
-        scores(state, points[j])
-        winners(state, points[j], won[j])
-        returns(state, points[j], utility[j])
+        i = lanes[j]
+        write_outcome(states[i], utility[i], points[i], won[i])
 
 
 def _redeal(states, seats):
@@ -172,45 +173,65 @@ def _source_hash(game: Game) -> str:
     return digest.hexdigest()[:12]
 
 
-def _bind(template: Callable[..., Any], game: Game, label: str, step: Any = None) -> Any:
-    """Compile a loop with the game's functions in the place of its global names.
-
-    Given the compiled `step`, the loop is one of several threads that calls it.
+def _bind(template: Callable[..., Any], game: Game, tag: str, parallel: bool = False, **loops: Any) -> Any:
+    """Compile a loop with the game's functions, and other bound loops, in the place of its global names.
 
     Numba keeps no closure over compiled functions on disk, but it does keep a function of a module: so each bound
     loop is one, with its own globals. Its name carries the hash of all sources it is compiled from, because
     Numba itself only looks at the file of the outermost function.
     """
-    functions = {
-        name: getattr(game, name)
-        for name in ("deal", "legal", "play", "observe", "scores", "winners", "returns", "redeal", "evaluate")
-    }
-    bound = FunctionType(template.__code__, {**template.__globals__, **functions, "step": step}, label)
+    names = ("deal", "legal", "play", "observe", "scores", "winners", "returns", "redeal", "evaluate")
+    bindings = {name: getattr(game, name) for name in names} | loops
+    label = f"{tag}{template.__name__}"
+    bound = FunctionType(template.__code__, {**template.__globals__, **bindings}, label)
     bound.__qualname__ = label
-    return njit(bound, cache=True, parallel=step is not None)
+    return njit(bound, cache=True, parallel=parallel)
 
 
 @cache
 def kernels(game: Game) -> Kernels:
     """Return a game's compiled loops, compiled at first use and kept on disk."""
     tag = f"{game.name}_{_source_hash(game)}"
-    made = {
-        name: _bind(template, game, f"{tag}_{name}")
-        for name, template in (
-            ("step", _step),
-            ("view", _view),
-            ("outcome", _outcome),
-            ("redeal", _redeal),
-            ("lookahead", _lookahead),
-        )
-    }
-    made["step_threads"] = _bind(_step_threads, game, f"{tag}_step_threads", made["step"])
-    if is_jitted(made["step"]) and not list(Path(str(made["step"].stats.cache_path)).glob(f"*{tag}_step-*.nbi")):
+    outcome_of_one = _bind(_write_outcome, game, tag)
+    step = _bind(_step, game, tag, write_outcome=outcome_of_one)
+    if is_jitted(step) and not list(Path(str(step.stats.cache_path)).glob(f"*{tag}_step-*.nbi")):
         print(
             f"spirits_env: compiling {game.title} for this machine; this happens once and takes some seconds.",
             file=sys.stderr,
         )
-    return Kernels(**made)
+    return Kernels(
+        step=step,
+        step_threads=_bind(_step_threads, game, tag, parallel=True, step=step),
+        view=_bind(_view, game, tag),
+        outcome=_bind(_outcome, game, tag, write_outcome=outcome_of_one),
+        redeal=_bind(_redeal, game, tag),
+        lookahead=_bind(_lookahead, game, tag),
+    )
+
+
+class Buffers(NamedTuple):
+    """What the compiled loops write, in the order in which they take it; see `Batch`."""
+
+    mask: np.ndarray
+    observation: np.ndarray
+    seat: np.ndarray
+    done: np.ndarray
+    utility: np.ndarray
+    points: np.ndarray
+    won: np.ndarray
+
+    @classmethod
+    def allocate(cls, game: Game, count: int) -> Buffers:
+        """Make buffers for so many games, none of them dealt."""
+        return cls(
+            mask=np.zeros((count, len(game.actions)), np.int8),
+            observation=np.zeros((count, game.layout.size), np.int8),
+            seat=np.full(count, -1, np.int8),
+            done=np.zeros(count, np.bool_),
+            utility=np.zeros((count, game.seats), np.float32),
+            points=np.zeros((count, game.seats), np.int16),
+            won=np.zeros((count, game.seats), np.int8),
+        )
 
 
 def copied(states: np.ndarray, lanes: np.ndarray | None = None) -> np.ndarray:
@@ -316,15 +337,9 @@ class Batch:
         self.lanes = np.arange(count)
         self.threads = threads
         self.autoreset = autoreset
-        seats = self.game.seats
-        self.mask = np.zeros((count, len(self.game.actions)), np.int8)
-        self.observation = np.zeros((count, self.game.layout.size), np.int8)
-        self.seat = np.full(count, -1, np.int8)
-        self.done = np.zeros(count, np.bool_)
-        self.utility = np.zeros((count, seats), np.float32)
-        self.points = np.zeros((count, seats), np.int16)
-        self.won = np.zeros((count, seats), np.int8)
-        self.chance = np.zeros((count, seats), np.uint64)
+        self._buffers = Buffers.allocate(self.game, count)
+        self.mask, self.observation, self.seat, self.done, self.utility, self.points, self.won = self._buffers
+        self.chance = np.zeros((count, self.game.seats), np.uint64)
         self._bind()
 
     def _bind(self) -> None:
@@ -413,20 +428,7 @@ class Batch:
         """Run the compiled loop over some lanes; `actions` are not looked at when `fresh` games are dealt."""
         if self.threads > 1 and self.threads != get_num_threads():
             set_num_threads(self.threads)
-        arguments = (
-            self.states,
-            lanes,
-            actions,
-            fresh,
-            self.autoreset,
-            self.mask,
-            self.observation,
-            self.seat,
-            self.done,
-            self.utility,
-            self.points,
-            self.won,
-        )
+        arguments = (self.states, lanes, actions, fresh, self.autoreset, *self._buffers)
         if self.threads > 1:
             return self._kernels.step_threads(*arguments, self.threads)
         return self._kernels.step(*arguments)
@@ -437,6 +439,10 @@ class Batch:
         mask = np.empty((len(lanes), len(self.game.actions)), np.int8)
         self._kernels.view(self.states, lanes, seats, mask, observation)
         return observation, mask
+
+    def count(self, lanes: np.ndarray) -> None:
+        """Write utilities, scores and winners of some lanes as they stand, finished or not."""
+        self._kernels.outcome(self.states, lanes, self.utility, self.points, self.won)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Copy all that the games' future depends on, as plain arrays for `restore`."""

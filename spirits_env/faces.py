@@ -16,7 +16,7 @@ from gymnasium import spaces
 
 from spirits_env import GAMES, env_id, games
 from spirits_env.agents import Agent, make_agent
-from spirits_env.batch import SEATS, Batch, kernels
+from spirits_env.batch import SEATS, Batch
 from spirits_env.game import Game, Layout, is_whole, stream
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
@@ -241,11 +241,9 @@ class LearnerLanes:
     def _forfeit(self, lanes: np.ndarray) -> None:
         """End games as a loss of their learners: the others get 0, nobody wins, the points are those so far."""
         batch = self.batch
-        utility, points, won = batch.utility[lanes], batch.points[lanes], batch.won[lanes]
-        kernels(batch.game).outcome(batch.states, lanes, utility, points, won)
+        batch.count(lanes)
         batch.utility[lanes] = 0
         batch.utility[lanes, self.learner[lanes]] = self._worst
-        batch.points[lanes] = points
         batch.won[lanes] = 0
         self.forfeited[lanes] = True
         self.over[lanes] = True

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spirits_env import games
-from spirits_env.batch import NO_LANE, copied, kernels
+from spirits_env.batch import NO_LANE, Buffers, copied, kernels
 from spirits_env.game import Game, is_whole, shown, stream
 
 _ONLY = np.zeros(1, np.int64)
@@ -55,13 +55,9 @@ class State:
     def _allocate(self) -> None:
         """Make the buffers that the compiled loops fill."""
         self._kernels = kernels(self.game)
-        self._mask = np.zeros((1, len(self.game.actions)), np.int8)
-        self._observation = np.zeros((1, self.game.layout.size), np.int8)
-        self._seat = np.zeros(1, np.int8)
-        self._done = np.zeros(1, np.bool_)
-        self._utility = np.zeros((1, self.game.seats), np.float32)
-        self._points = np.zeros((1, self.game.seats), np.int16)
-        self._won = np.zeros((1, self.game.seats), np.int8)
+        self._buffers = Buffers.allocate(self.game, 1)
+        # Aliases of what is read at every decision.
+        self._mask, self._observation, self._seat = self._buffers[:3]
         self._action = np.zeros(1, np.int64)
 
     def deal(self, seed: int | None = None, setup: Mapping[str, Any] | None = None) -> None:
@@ -170,43 +166,30 @@ class State:
 
     def _run(self, fresh: bool) -> int:
         """Run the compiled loop on the game: deal it, or play `_action`."""
-        return self._kernels.step(
-            self._states,
-            _ONLY,
-            self._action,
-            fresh,
-            False,
-            self._mask,
-            self._observation,
-            self._seat,
-            self._done,
-            self._utility,
-            self._points,
-            self._won,
-        )
+        return self._kernels.step(self._states, _ONLY, self._action, fresh, False, *self._buffers)
 
     def _outcome(self) -> None:
         """Fill the outcome buffers from the record."""
-        self._kernels.outcome(self._states, _ONLY, self._utility, self._points, self._won)
+        self._kernels.outcome(self._states, _ONLY, self._buffers.utility, self._buffers.points, self._buffers.won)
 
     def returns(self) -> list[float]:
         """Final utility of each seat under the reward option; 0 before the end."""
         if self.seat >= 0:
             return [0.0] * self.players
         self._outcome()
-        return [float(value) for value in self._utility[0, : self.players]]
+        return [float(value) for value in self._buffers.utility[0, : self.players]]
 
     def scores(self) -> list[int]:
         """Points of each seat, as they would be counted now."""
         self._outcome()
-        return [int(value) for value in self._points[0, : self.players]]
+        return [int(value) for value in self._buffers.points[0, : self.players]]
 
     def winners(self) -> list[int]:
         """Seats that win or share the win; none before the end."""
         if self.seat >= 0:
             return []
         self._outcome()
-        return [seat for seat in range(self.players) if self._won[0, seat]]
+        return [seat for seat in range(self.players) if self._buffers.won[0, seat]]
 
     def setup(self) -> dict[str, Any]:
         """The set-up this game was dealt from, as JSON."""
