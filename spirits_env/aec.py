@@ -213,7 +213,7 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'.")
             return None
-        return faces.draw(self._state.game, self._state.record, self.render_mode)
+        return faces.draw(self._state, self.render_mode)
 
     def close(self) -> None:
         """Nothing to close."""

@@ -18,6 +18,7 @@ from spirits_env import GAMES, env_id, games
 from spirits_env.agents import Agent, make_agent
 from spirits_env.batch import SEATS, Batch
 from spirits_env.game import Game, Layout, is_whole, stream
+from spirits_env.state import State
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 RENDER_FPS = 2
@@ -120,7 +121,7 @@ def observation_box(layout: Layout, views: int = 1) -> spaces.Box:
     return spaces.Box(np.tile(layout.low(), views), np.tile(layout.high(), views), dtype=np.int8)
 
 
-def draw(game: Game, record: Any, render_mode: str) -> Any:
+def draw(state: State, render_mode: str) -> Any:
     """Draw a game, all-seeing.
 
     Returns:
@@ -130,8 +131,8 @@ def draw(game: Game, record: Any, render_mode: str) -> Any:
     if render_mode == "rgb_array":
         from spirits_env.render import svg_to_rgb
 
-        return svg_to_rgb(game.draw_scene(record, None))
-    text = game.draw_text(record, None)
+        return svg_to_rgb(state.svg())
+    text = state.text()
     if render_mode == "ansi":
         return text
     print(text, flush=True)

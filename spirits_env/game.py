@@ -9,7 +9,7 @@ import hashlib
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -210,6 +210,20 @@ class Slice:
         return int(np.prod(self.shape))
 
 
+class Standing(NamedTuple):
+    """What the rules say of a position, for its drawing: so that no drawing has rules of its own.
+
+    Attributes:
+        mask: Legal actions of the seat to act, shape `(actions,)`, int8; all 0 at the end.
+        points: Points of each seat as they stand, shape `(seats,)`, int16.
+        won: Who would win with them, shape `(seats,)`, int8.
+    """
+
+    mask: np.ndarray
+    points: np.ndarray
+    won: np.ndarray
+
+
 class Layout(Mapping[str, slice]):
     """The observation vector as named slices; a mapping from a name to the `slice` of the vector."""
 
@@ -313,8 +327,8 @@ class Game:
         worst_return: `(players, options) -> float`: a bound no real game goes below; the price of forfeiting.
         fill_setup: `(state, setup)`: puts a checked JSON set-up into a dealt record, or raises ValueError.
         read_setup: `(state) -> setup`: the JSON set-up that a state was dealt from.
-        draw_text: `(state, seat) -> str`: the board as text from a seat's view, or all-seeing for None.
-        draw_scene: `(state, seat) -> str`: the same as an SVG document.
+        draw_text: `(state, seat, standing) -> str`: the board as text from a seat's view, or all-seeing for None.
+        draw_scene: `(state, seat, standing) -> str`: the same as an SVG document.
         board: How tiles lie in rows, or None for a game without such a board.
     """
 
@@ -341,8 +355,8 @@ class Game:
     worst_return: Callable[[int, Mapping[str, Any]], float]
     fill_setup: Callable[[Any, Any], None]
     read_setup: Callable[[Any], dict[str, Any]]
-    draw_text: Callable[[Any, int | None], str]
-    draw_scene: Callable[[Any, int | None], str]
+    draw_text: Callable[[Any, int | None, Standing], str]
+    draw_scene: Callable[[Any, int | None, Standing], str]
     board: Board | None = None
 
     def check_players(self, players: Any) -> int:

@@ -14,6 +14,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
 from spirits_env import faces
+from spirits_env.state import State
 
 _ONLY = np.zeros(1, np.int64)
 
@@ -138,4 +139,4 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
             gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'.")
             return None
         batch = self._lanes.batch
-        return faces.draw(batch.game, batch.states[0], self.render_mode)
+        return faces.draw(State.of(batch.game, batch.states[0]), self.render_mode)

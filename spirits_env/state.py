@@ -12,7 +12,7 @@ import numpy as np
 
 from spirits_env import games
 from spirits_env.batch import NO_LANE, Buffers, copied, kernels
-from spirits_env.game import Game, is_whole, shown, stream
+from spirits_env.game import Game, Standing, is_whole, shown, stream
 
 _ONLY = np.zeros(1, np.int64)
 
@@ -51,6 +51,15 @@ class State:
         self._states = self.game.blank(1, players, options)
         self._allocate()
         self.deal(int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed, setup)
+
+    @classmethod
+    def of(cls, game: Game, record: Any) -> State:
+        """Make a game from a copy of its record; its history starts there."""
+        state = object.__new__(cls)
+        states = np.empty(1, game.dtype)
+        states[0] = record
+        state.__setstate__({"game": game.name, "states": states, "history": []})
+        return state
 
     def _allocate(self) -> None:
         """Make the buffers that the compiled loops fill."""
@@ -237,13 +246,19 @@ class State:
     def __hash__(self) -> int:
         return hash((self.game.name, self._states.tobytes()))
 
+    def _standing(self) -> Standing:
+        """What the rules say of the position, a record that was written to included."""
+        self._refresh()
+        self._outcome()
+        return Standing(self._mask[0], self._buffers.points[0], self._buffers.won[0])
+
     def text(self, seat: int | None = None) -> str:
         """The board as text from a seat's view, or all-seeing."""
-        return self.game.draw_text(self.record, seat)
+        return self.game.draw_text(self.record, seat, self._standing())
 
     def svg(self, seat: int | None = None) -> str:
         """The board as an SVG document from a seat's view, or all-seeing."""
-        return self.game.draw_scene(self.record, seat)
+        return self.game.draw_scene(self.record, seat, self._standing())
 
     def __repr__(self) -> str:
         return f"<State of {self.game.title}: {self.players} players, turn {self.turn}, {self.phase}, seat {self.seat}>"

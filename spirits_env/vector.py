@@ -19,6 +19,7 @@ from gymnasium.vector.utils import batch_space
 
 from spirits_env import faces
 from spirits_env.game import IllegalAction
+from spirits_env.state import State
 
 _RENDER_MODES = ("ansi", "rgb_array")
 
@@ -216,4 +217,4 @@ class VectorEnv(GymnasiumVectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'.")
             return None
         batch = self._lanes.batch
-        return tuple(faces.draw(batch.game, state, self.render_mode) for state in batch.states)
+        return tuple(faces.draw(State.of(batch.game, record), self.render_mode) for record in batch.states)

@@ -25,7 +25,7 @@ PLAYERS = [1, 2, 3, 4]
 
 @pytest.fixture(autouse=True)
 def no_observations(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Uncompiled, observations would take most of the time, and their bytes overflow; nothing here looks at them.
+    # Uncompiled, observations would take most of the time; nothing here looks at them.
     if config.DISABLE_JIT:
         monkeypatch.setattr(games, "load", lambda name: BLIND_GAME)
 

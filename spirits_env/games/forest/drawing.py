@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from spirits_env.game import Standing
 from spirits_env.games.forest.components import (
     CELLS,
     COLOURS,
@@ -22,7 +25,7 @@ from spirits_env.games.forest.components import (
     TOKENS,
 )
 from spirits_env.games.forest.lettering import write
-from spirits_env.games.forest.state import END, FIRST, HELD, LYING, PHASES, SECOND, USED
+from spirits_env.games.forest.state import END, HELD, LYING, PHASES, USED
 
 _TASKS = ("first tile", "second tile", "payment", "gem step", "new place of the lifted gem", "end")
 
@@ -92,20 +95,10 @@ def _row_ends(state: Any) -> set[int]:
     return ends
 
 
-def _takeable(state: Any) -> set[int]:
-    """Return the ends that the acting seat may take.
-
-    The rules' own functions tell the same, but called from Python they'd take seconds to compile.
-    """
-    phase, actor = int(state.phase), int(state.seat)
-    if phase not in (FIRST, SECOND):
-        return set()
-    ends = _row_ends(state)
-    if int(state.players) > 1 and int(state.hand[actor]) + int(state.placed[actor]) == 0:
-        ends = {cell for cell in ends if int(state.gem[cell]) in (-1, actor)}
-    if phase == SECOND:
-        ends = {cell for cell in ends if state.spirit[cell] == state.first_spirit and state.symbols[cell] == 1}
-    return ends
+def _takeable(state: Any, mask: np.ndarray) -> set[int]:
+    """Return the cells of the ends that the acting seat may take."""
+    ends = [(int(state.left[row]), int(state.right[row])) for row in range(ROWS)]
+    return {end // 2 * COLUMNS + ends[end // 2][end % 2] for end in range(2 * ROWS) if mask[end]}
 
 
 def _tiles(state: Any, seat: int | None) -> list[Tile | None]:
@@ -142,30 +135,6 @@ def _counts(state: Any, seat: int | None, owner: int, icons: int) -> list[int]:
     return counts
 
 
-def _points(state: Any, counts: list[list[int]], owner: int) -> int:
-    """Count points: majorities, ties scoring for all, less the penalty for icons without a tile."""
-    if int(state.players) == 1 and int(state.phase) == END and not _solitaire_won(counts):
-        return 0
-    points = 0
-    for icon, mine in enumerate(counts[owner]):
-        points += mine if mine == max(row[icon] for row in counts) else 0
-        points -= MISSING_PENALTY if state.icons[owner, icon] == 0 else 0
-    return points
-
-
-def _solitaire_won(counts: list[list[int]]) -> bool:
-    """Tell whether the player has at least as many symbols as the opponent of every spirit."""
-    return all(mine >= other for mine, other in zip(*counts, strict=True))
-
-
-def _winners(state: Any, counts: list[list[int]]) -> list[bool]:
-    """Tell which seats win: most points, then fewest tiles."""
-    if int(state.players) == 1:
-        return [_solitaire_won(counts), not _solitaire_won(counts)]
-    ranks = [(_points(state, counts, seat), -int(state.tiles[seat])) for seat in range(len(counts))]
-    return [rank == max(ranks) for rank in ranks]
-
-
 def _owned_tokens(state: Any, seat: int | None, owner: int) -> tuple[list[int], int, int]:
     """Return an owner's visible tokens, the number of hidden ones, and of used "+" tokens."""
     visible, hidden, used = [], 0, 0
@@ -182,37 +151,36 @@ def _owned_tokens(state: Any, seat: int | None, owner: int) -> tuple[list[int], 
     return visible, hidden, used
 
 
-def _collections(state: Any, seat: int | None, icons: int) -> list[Collection]:
+def _collections(state: Any, seat: int | None, standing: Standing, icons: int) -> list[Collection]:
     """Return what each seat has."""
     alone = int(state.players) == 1
     owners = range(2 if alone else int(state.players))
     counts = [_counts(state, seat, owner, icons) for owner in owners]
     over = int(state.phase) == END
-    wins = _winners(state, counts) if over else [False] * len(counts)
     collections = []
     for owner in owners:
         tokens, hidden, used = _owned_tokens(state, seat, owner)
-        scored = (over or seat is None) and not (alone and owner == 1)
+        opponent = alone and owner == 1
         collections.append(
             Collection(
-                label="opponent" if alone and owner == 1 else f"seat {owner}",
+                label="opponent" if opponent else f"seat {owner}",
                 counts=counts[owner],
                 leads=[0 < mine == max(row[icon] for row in counts) for icon, mine in enumerate(counts[owner])],
-                missing=[not state.icons[owner, icon] and not (alone and owner == 1) for icon in range(icons)],
+                missing=[not state.icons[owner, icon] and not opponent for icon in range(icons)],
                 tokens=tokens,
                 hidden=hidden,
                 used=used,
                 tiles=int(state.tiles[owner]),
                 hand=int(state.hand[owner]),
                 removed=int(state.removed[owner]),
-                points=_points(state, counts, owner) if scored else None,
-                wins=wins[owner],
+                points=int(standing.points[owner]) if (over or seat is None) and not opponent else None,
+                wins=over and (not standing.won[0] if opponent else bool(standing.won[owner])),
             )
         )
     return collections
 
 
-def _view(state: Any, seat: int | None) -> View:
+def _view(state: Any, seat: int | None, standing: Standing) -> View:
     """Gather what a seat may see (None: everything)."""
     icons = SPIRITS if int(state.players) == 1 else ICONS
     return View(
@@ -223,10 +191,10 @@ def _view(state: Any, seat: int | None) -> View:
         tiles=_tiles(state, seat),
         gems=[int(gem) for gem in state.gem],
         tokens={} if int(state.players) == 1 else _lying_tokens(state, seat),
-        takeable=_takeable(state),
+        takeable=_takeable(state, standing.mask),
         paying=int(state.paying),
         lifted=int(state.lifted),
-        collections=_collections(state, seat, len(icons)),
+        collections=_collections(state, seat, standing, len(icons)),
         icons=icons,
     )
 
@@ -316,14 +284,15 @@ def _legend(view: View) -> list[str]:
     return lines
 
 
-def draw_text(state: Any, seat: int | None) -> str:
+def draw_text(state: Any, seat: int | None, standing: Standing) -> str:
     """Draw a position as text, at most 110 columns of ASCII.
 
     Args:
         state: One record of the game.
         seat: Whose view; None sees everything.
+        standing: What the rules say of the position.
     """
-    view = _view(state, seat)
+    view = _view(state, seat, standing)
     header = " " * 9 + "".join(f"{_CODES[icon]:>3}   " for icon in range(len(view.icons))) + "tiles"
     if view.players > 1:
         header += " hand lost"
@@ -552,14 +521,15 @@ def _possession_table(view: View, top: float) -> list[str]:
     return parts
 
 
-def draw_scene(state: Any, seat: int | None) -> str:
+def draw_scene(state: Any, seat: int | None, standing: Standing) -> str:
     """Draw a position as an SVG document that needs no font and nothing from outside.
 
     Args:
         state: One record of the game.
         seat: Whose view; None sees everything.
+        standing: What the rules say of the position.
     """
-    view = _view(state, seat)
+    view = _view(state, seat, standing)
     second = _TABLE + 46 + len(view.collections) * _ROW + 16
     height = second + 28 + len(view.collections) * _ROW + 6
     parts = [
