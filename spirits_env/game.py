@@ -407,7 +407,8 @@ class Game:
         Raises:
             IllegalAction: If it is not a whole number (an int, a NumPy integer or a 0-d integer array).
         """
-        if is_whole(action):
+        # Most actions are plain ints, and every decision comes through here.
+        if type(action) is int or is_whole(action):
             return int(action)
         if isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer):
             return int(action)
