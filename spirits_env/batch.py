@@ -56,7 +56,7 @@ def _write_outcome(state, utility, points, won):
         won[seat] = 0
     scores(state, points)
     winners(state, points, won)
-    returns(state, points, utility)
+    returns(state, points, won, utility)
 
 
 def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, done, utility, points, won):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,6 +140,26 @@ def shuffle(state, values):
         values[j] = kept
 
 
+@njit
+def share_out(state, points, won, utility):
+    """Write each seat's utility under the option `REWARD`: `win` shares one win, `margin` is points above the mean.
+
+    A win of one among n seats is worth 1, a loss -1 / (n - 1), and all utilities add up to 0.
+    """
+    players = np.int64(state.players)
+    total = 0
+    sharers = 0
+    for seat in range(players):
+        total += points[seat]
+        sharers += won[seat]
+    for seat in range(players):
+        if state.reward == 0:
+            share = won[seat] / sharers
+            utility[seat] = (players * share - 1) / (players - 1)
+        else:
+            utility[seat] = points[seat] - total / players
+
+
 @dataclass(frozen=True)
 class Action:
     """One row of a game's action table.
@@ -157,31 +177,55 @@ class Action:
 
 @dataclass(frozen=True)
 class Option:
-    """One rule or reward option of a game; its index in `choices` is stored in the state's field of that name.
+    """One rule or reward option of a game: a choice among a few values, its index kept in the state.
+
+    A game whose option is more than that overrides `check`, `store` and `read`.
 
     Attributes:
         name: The keyword argument of every face, and the field of the record.
         choices: The allowed values.
         default: The value when nothing is said.
         text: What it changes.
+        remarks: What must be said of every result obtained with a choice, for choices that need it.
     """
 
     name: str
     choices: tuple[Any, ...]
     default: Any
     text: str
+    remarks: Mapping[Any, str] = field(default_factory=dict)
 
-    def index(self, value: Any) -> int:
-        """Return the index of `value` in `choices`.
+    def check(self, value: Any) -> Any:
+        """Return a value in the form in which records and policy files keep it.
 
         Raises:
-            ValueError: If the value is not one of the choices.
+            ValueError: If it is not allowed.
         """
-        for i, choice in enumerate(self.choices):
+        for choice in self.choices:
             if type(choice) is type(value) and choice == value:
-                return i
+                return choice
         allowed = " or ".join(repr(choice) for choice in self.choices)
         raise ValueError(f"Option {self.name!r} was {shown(value)}; give {allowed}.")
+
+    def store(self, states: np.ndarray, value: Any) -> None:
+        """Write a checked value into records."""
+        states[self.name] = self.choices.index(value)
+
+    def read(self, state: Any) -> Any:
+        """Return the value that a record was made with."""
+        return self.choices[int(state[self.name])]
+
+    def remark(self, value: Any) -> str:
+        """Return what must be said of results with a checked value; empty for nothing."""
+        return self.remarks.get(value, "")
+
+
+REWARD = Option(
+    "reward",
+    ("win", "margin"),
+    "win",
+    "What the final reward counts: the win, or points above the mean of all players.",
+)
 
 
 @dataclass(frozen=True)
@@ -321,7 +365,8 @@ class Game:
         observe: `(state, seat, out)`: writes what that seat may know.
         scores: `(state, points)`: writes what the players would write down, for the seats in play.
         winners: `(state, points, won)`: writes 1 for each seat that wins or shares the win, given the scores.
-        returns: `(state, points, utility)`: writes the final utility of each seat under the state's reward option.
+        returns: `(state, points, won, utility)`: writes the final utility of each seat under the state's reward
+            option, given scores and winners.
         redeal: `(state, seat)`: redraws all that the seat can't know, consistent with what it sees.
         evaluate: `(state, seat) -> float`: a hand-made estimate of the seat's prospects from what it may know.
         worst_return: `(players, options) -> float`: a bound no real game goes below; the price of forfeiting.
@@ -371,7 +416,7 @@ class Game:
         raise ValueError(f"players was {shown(players)}; {self.title} is for {allowed} players, so give one of these.")
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill in defaults and return all options.
+        """Fill in defaults and return all options in the form in which records keep them.
 
         Raises:
             ValueError: If a name is unknown or a value is not allowed.
@@ -380,10 +425,12 @@ class Game:
         for name in options:
             if name not in known:
                 raise ValueError(f"Option {name!r} is unknown to {self.title}; its options are {', '.join(known)}.")
-        values = {name: options.get(name, option.default) for name, option in known.items()}
-        for name, value in values.items():
-            known[name].index(value)
-        return values
+        return {name: option.check(options.get(name, option.default)) for name, option in known.items()}
+
+    def remarks(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what must be said of every result obtained with checked options."""
+        said = (option.remark(options[option.name]) for option in self.options)
+        return tuple(remark for remark in said if remark)
 
     def blank(self, count: int, players: int, options: Mapping[str, Any]) -> np.ndarray:
         """Make `count` records with players and options set and nothing dealt.
@@ -391,15 +438,16 @@ class Game:
         Returns:
             Array of shape `(count,)` of the game's dtype.
         """
+        values = self.check_options(options)
         states = np.zeros(count, self.dtype)
         states["players"] = self.check_players(players)
         for option in self.options:
-            states[option.name] = option.index(self.check_options(options)[option.name])
+            option.store(states, values[option.name])
         return states
 
     def read_options(self, state: Any) -> dict[str, Any]:
         """The options a record was made with, by name."""
-        return {option.name: option.choices[int(state[option.name])] for option in self.options}
+        return {option.name: option.read(state) for option in self.options}
 
     def check_action(self, action: Any) -> int:
         """Return an action as a Python int, whatever whole-number type it came as.

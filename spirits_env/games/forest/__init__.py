@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spirits_env.game import Board, Game, Option
+from spirits_env.game import REWARD, Board, Game, Option
 from spirits_env.games.forest import rules
 from spirits_env.games.forest.actions import ACTIONS
 from spirits_env.games.forest.components import (
@@ -60,12 +60,7 @@ GAME = Game(
             True,
             "Whether a player who could only take tiles with opponents' gems must take one (and pay).",
         ),
-        Option(
-            "reward",
-            ("win", "margin"),
-            "win",
-            "What the final reward counts: the win, or points above the mean of all players.",
-        ),
+        REWARD,
     ),
     layout=LAYOUT,
     max_plies=CELLS * MAX_SEATS * _PLIES_PER_TURN + _PLUS_TOKENS,

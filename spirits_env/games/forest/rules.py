@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import shuffle, sort
+from spirits_env.game import share_out, shuffle, sort
 from spirits_env.games.forest import solitaire
 from spirits_env.games.forest.actions import FIRST_CELL, HAND, PASS, PLUS
 from spirits_env.games.forest.components import (
@@ -556,23 +556,12 @@ def winners(state, points, won):
 
 
 @njit
-def returns(state, points, utility):
-    """Write each seat's final utility, given the points: `win` shares one win, `margin` is points above the mean."""
-    players = state.players
-    if players == 1:
+def returns(state, points, won, utility):
+    """Write each seat's final utility, given the points and who won."""
+    if state.players == 1:
         utility[0] = solitaire.utility(state)
-        return
-    total = 0
-    sharers = 0
-    for seat in range(players):
-        total += points[seat]
-        sharers += wins(state, points, seat)
-    for seat in range(players):
-        if state.reward == 0:
-            share = 1.0 / sharers if wins(state, points, seat) else 0.0
-            utility[seat] = (players * share - 1) / (players - 1)
-        else:
-            utility[seat] = points[seat] - total / players
+    else:
+        share_out(state, points, won, utility)
 
 
 # --- what a seat can't know -------------------------------------------------------------------------------

@@ -1,0 +1,54 @@
+"""The action table: id <-> name <-> sentence.
+
+One flat table serves all phases; each id means the same in every phase but for stones, which are taken or returned.
+"""
+
+from __future__ import annotations
+
+from spirits_env.game import Action
+from spirits_env.games.wild.components import ANIMALS, CARD_TITLES, CARDS, KINDS
+from spirits_env.games.wild.powers import PILES
+
+PLACES = ("owl_new", "owl_started", "rabbit", "beaver_trio", "beaver_pair", "salmon", "turtle")
+OWL_NEW, OWL_STARTED, ON_RABBIT, ON_TRIO, ON_PAIR, ON_SALMON, ON_TURTLE = range(7)
+
+FIRST_CARD = 0
+FIRST_STONE = FIRST_CARD + len(CARDS)
+FIRST_PLACE = FIRST_STONE + len(KINDS)
+FIRST_BONUS = FIRST_PLACE + len(PLACES)
+FIRST_COYOTE = FIRST_BONUS + len(ANIMALS)
+LEAVE = FIRST_COYOTE + len(ANIMALS)
+FIRST_PILE = LEAVE + 1
+STOP = FIRST_PILE + PILES
+ACTION_COUNT = STOP + 1
+
+_PLACE_TEXTS = (
+    "Start a new pair of the owl with the stone.",
+    "Complete a pair of the owl with the stone.",
+    "Give the stone to the rabbit.",
+    "Add the stone to the beaver's trio.",
+    "Add the stone to the beaver's pair.",
+    "Give the stone to the salmon.",
+    "Give the stone to the turtle.",
+)
+
+
+def _stone(kind: str) -> str:
+    """Name a kind of stone for people."""
+    return "a Spirit Stone" if kind == KINDS[-1] else f"a {kind} stone"
+
+
+def _table() -> tuple[Action, ...]:
+    """Build the table in id order."""
+    rows = [(f"play_{name}", f"Use the card {title}.") for name, title in zip(CARDS, CARD_TITLES, strict=True)]
+    rows += [(f"stone_{kind}", f"Choose {_stone(kind)} in the bowl, to take or (return) to put back.") for kind in KINDS]
+    rows += [(f"place_{name}", text) for name, text in zip(PLACES, _PLACE_TEXTS, strict=True)]
+    rows += [(f"bonus_{animal}", f"Put the Spirit Stone on the {animal}'s bonus space.") for animal in ANIMALS]
+    rows += [(f"coyote_{animal}", f"Move Coyote to the opponent's {animal}.") for animal in ANIMALS]
+    rows.append(("leave_coyote", "Leave Coyote where he is."))
+    rows += [(f"pile_{pile}", f"Use the Spirit Power on top of pile {pile}.") for pile in range(PILES)]
+    rows.append(("stop", "Return no more stones to the bag."))
+    return tuple(Action(i, name, sentence) for i, (name, sentence) in enumerate(rows))
+
+
+ACTIONS = _table()
