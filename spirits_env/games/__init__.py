@@ -31,6 +31,7 @@ class Listing:
 
 GAMES = {
     "forest": Listing("spirits_env.games.forest", 0, {"Forest": {}, "ForestSolo": {"players": 1}}),
+    "wild": Listing("spirits_env.games.wild", 0, {"Wild": {}}),
 }
 
 

@@ -172,6 +172,7 @@ def clear_turn(state):
     state.choosing = 0
     state.chosen = 0
     state.placing = 0
+    state.returned = 0
     for stone in range(MAX_TAKE):
         state.held[stone] = -1
 
@@ -283,7 +284,6 @@ def run_steps(state):
             return
         elif act == RETURN:
             state.choosing = min(step_count(state), bowl_size(state))
-            state.chosen = 0
             if state.choosing > 0:
                 state.phase = PUT_BACK
                 return
@@ -370,7 +370,7 @@ def shake(state):
 def return_stone(state, kind):
     """Put a chosen stone back; after the last of the step the bag is shaken."""
     put_into_bag(state, kind)
-    state.chosen += 1
+    state.returned += 1
     state.choosing -= 1
     if state.choosing == 0:
         end_return(state)
@@ -379,10 +379,10 @@ def return_stone(state, kind):
 @njit
 def end_return(state):
     """End a return of chosen stones, however many it was."""
-    if state.chosen > 0:
+    if state.returned > 0:
         shake(state)
     state.choosing = 0
-    state.chosen = 0
+    state.returned = 0
     end_step(state)
 
 

@@ -45,6 +45,7 @@ STATE = np.dtype(
             ("choosing", _I),  # stones still to be chosen
             ("chosen", _I),  # stones chosen
             ("placing", _I),  # stones of the chosen ones dealt with
+            ("returned", _I),  # stones put back into the bag in this step
             ("held", _I, (MAX_TAKE,)),  # kinds of the chosen stones in the order of choice, -1 for none
             ("coyote", _I),  # animals * board + animal, -1 beside the table
             ("passes", _I),  # passes in a row
