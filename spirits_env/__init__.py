@@ -61,7 +61,7 @@ def env_id(game: str, name: str) -> str:
 
     Args:
         game: Name of the game.
-        name: One of the names in its listing, such as "Forest".
+        name: One of the names in its listing.
     """
     return f"{NAMESPACE}/{name}-v{GAMES[game].version}"
 
@@ -84,7 +84,7 @@ def _register_pettingzoo() -> None:
     try:
         from pettingzoo import aec_registry, register
     except ImportError:
-        # The registry came with PettingZoo 1.27; before it, modules such as `forest_v0` are the only way.
+        # The registry came with PettingZoo 1.27; before it, the games' modules `<game>_v<version>` are the only way.
         return
     for game, listing in GAMES.items():
         for name, fixed in listing.ids.items():

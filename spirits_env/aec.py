@@ -18,7 +18,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from spirits_env import GAMES, faces, record
+from spirits_env import GAMES, faces, games, record
 from spirits_env.state import State
 
 
@@ -35,7 +35,9 @@ class RawEnv(AECEnv):  # type: ignore[misc]
     `copy.deepcopy` and `pickle` keep the whole game, chance included.
     """
 
-    def __init__(self, game: str = "forest", players: int = 2, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(
+        self, game: str = games.DEFAULT, players: int = 2, render_mode: str | None = None, **options: Any
+    ) -> None:
         """Make the agents; call `reset` to deal.
 
         Args:
@@ -183,6 +185,8 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         info = self._infos.get(agent)
         if info is None:
             info = self._infos[agent] = {"action_mask": self._mask(agent)}
+            if self._state.seat < 0 and self._state.remarks:
+                info["remarks"] = self._state.remarks
         return info
 
     def _deads_step_first(self) -> str:
@@ -266,7 +270,7 @@ def _observation_space(rules: Any) -> spaces.Dict:
     return spaces.Dict({"observation": faces.observation_box(rules.layout), "action_mask": mask})
 
 
-def wrapped_env(game: str = "forest", **arguments: Any) -> Any:
+def wrapped_env(game: str = games.DEFAULT, **arguments: Any) -> Any:
     """Make a `RawEnv` in PettingZoo's usual wrappers, in which an illegal action ends the game as a loss.
 
     Args:
@@ -282,7 +286,7 @@ def wrapped_env(game: str = "forest", **arguments: Any) -> Any:
     return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(raw, illegal_reward=illegal_reward)))
 
 
-def parallel_env(game: str = "forest", **arguments: Any) -> Any:
+def parallel_env(game: str = games.DEFAULT, **arguments: Any) -> Any:
     """Make a `wrapped_env` that takes and gives dicts; in a step only the action of the agent to act counts.
 
     Args:

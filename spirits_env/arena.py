@@ -186,6 +186,7 @@ class Result:
         package_version: Version of this package.
         players: Players in each game.
         options: All options of the game.
+        remarks: What must be said of every result with these options.
         seed: The seed that all deals and choices follow from.
         par: Win share of equals, 1 / players; None in solitaire.
         matches: One per opponent.
@@ -197,6 +198,7 @@ class Result:
     package_version: str
     players: int
     options: dict[str, Any]
+    remarks: tuple[str, ...]
     seed: int
     par: float | None
     matches: tuple[Match, ...]
@@ -208,12 +210,14 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain JSON values; `from_dict` takes them back."""
-        return {**asdict(self), "matches": [_plain_match(match) for match in self.matches]}
+        matches = [_plain_match(match) for match in self.matches]
+        return {**asdict(self), "remarks": list(self.remarks), "matches": matches}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Result:
         """Rebuild a result from what `to_dict` gave."""
-        return cls(**{**value, "matches": tuple(_match_of(match) for match in value["matches"])})
+        matches = tuple(_match_of(match) for match in value["matches"])
+        return cls(**{**value, "remarks": tuple(value["remarks"]), "matches": matches})
 
     def to_json(self) -> str:
         """The result as JSON text."""
@@ -307,7 +311,7 @@ class Side(Agent):
 def evaluate(
     agent: Any,
     against: Any = ("random", "greedy"),
-    game: str = "forest",
+    game: str = listing.DEFAULT,
     players: int = 2,
     games: int = 1000,
     seed: int = 1,
@@ -361,6 +365,7 @@ def evaluate(
         package_version=__version__,
         players=players,
         options=settings,
+        remarks=rules.remarks(settings),
         seed=seed,
         par=1 / players if players > 1 else None,
         matches=tuple(matches),
@@ -603,10 +608,11 @@ def heading(result: Result) -> str:
     options = ", ".join(f"{name}={value}" for name, value in result.options.items())
     par = f"; equals would win {result.par:.1%}" if result.par else ""
     people = "1 player" if result.players == 1 else f"{result.players} players"
+    remarks = "".join(f"; {remark}" for remark in result.remarks)
     return (
         f"{listing.load(result.game).title}, rules version {result.game_version}, {people}, {options}; "
         f"seed {result.seed}, {match.deals} deals ({match.distinct_deals} distinct), each with the agent in every seat"
-        f"{par}; {match.decisions:.1f} decisions a game; spirits-env {result.package_version}"
+        f"{par}; {match.decisions:.1f} decisions a game; spirits-env {result.package_version}{remarks}"
     )
 
 

@@ -302,6 +302,7 @@ class Batch:
         points: Their scores, `(n, seats)` int16.
         won: Their winners as 0/1, `(n, seats)` int8.
         chance: Generators for the agents in each lane and seat, `(n, seats)` uint64.
+        remarks: What must be said of every result of these games; empty for nothing.
     """
 
     def __init__(
@@ -333,6 +334,7 @@ class Batch:
             raise ValueError(f"The number of threads was {threads}; give at least 1.")
         self.players = self.game.check_players(players)
         self.options = self.game.check_options(options or {})
+        self.remarks = "; ".join(self.game.remarks(self.options))
         self.states = self.game.blank(count, players, self.options)
         self.lanes = np.arange(count)
         self.threads = threads

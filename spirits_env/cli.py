@@ -47,7 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
     info.add_argument("policy", metavar="FILE.onnx")
     info.set_defaults(run=_info)
     actions = commands.add_parser("actions", help="show a game's action table", description="Show the action table.")
-    actions.add_argument("--game", default="forest", help="name of the game (default: %(default)s)")
+    actions.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
     actions.set_defaults(run=_actions)
     replay = commands.add_parser("replay", help="replay a record", description="Replay a record and show the board.")
     replay.add_argument("record", metavar="RECORD.json")
@@ -74,7 +74,7 @@ def _add_evaluate(commands: Any) -> None:
     parser.add_argument(
         "--against", nargs="*", default=None, metavar="AGENT", help="opponents (default: random greedy)"
     )
-    parser.add_argument("--game", default="forest", help="name of the game (default: %(default)s)")
+    parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
     parser.add_argument("--players", type=int, default=2, help="players at the table (default: %(default)s)")
     parser.add_argument("--games", type=int, default=1000, help="games per opponent (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")

@@ -287,14 +287,15 @@ class LearnerLanes:
         """What the info of a last step tells besides, one row per lane and one entry per seat.
 
         Returns:
-            `returns` float64, `scores` int64 and `winners` bool.
+            `returns` float64, `scores` int64 and `winners` bool; and `remarks`, one text per lane, if the game has any.
         """
         batch, seats = self.batch, slice(self.players)
-        return {
+        outcome = {
             "returns": batch.utility[lanes, seats].astype(np.float64),
             "scores": batch.points[lanes, seats].astype(np.int64),
             "winners": batch.won[lanes, seats] > 0,
         }
+        return outcome | ({"remarks": np.full(len(lanes), batch.remarks)} if batch.remarks else {})
 
 
 def _check_seat(seat: Any, players: int) -> int:

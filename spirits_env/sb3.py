@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
+from spirits_env import games
 from spirits_env.batch import Batch
 from spirits_env.game import Game
 
@@ -36,7 +37,7 @@ class SelfPlayVecEnv(VecEnv):
 
     def __init__(
         self,
-        game: str | Game = "forest",
+        game: str | Game = games.DEFAULT,
         num_envs: int = 64,
         players: int = 2,
         margin_weight: float = 0.0,
@@ -140,13 +141,14 @@ class SelfPlayVecEnv(VecEnv):
     def _final_info(self, lane: int | np.integer[Any], observation: np.ndarray) -> dict[str, Any]:
         """Tell how a game ended."""
         batch = self.batch
-        return {
+        info = {
             "terminal_observation": observation,
             "TimeLimit.truncated": False,
             "returns": batch.utility[lane, : batch.players].tolist(),
             "scores": batch.points[lane, : batch.players].tolist(),
             "winners": np.flatnonzero(batch.won[lane]).tolist(),
         }
+        return info | ({"remarks": batch.remarks} if batch.remarks else {})
 
     def action_masks(self) -> np.ndarray:
         """Legal actions of the seats to act, shape `(n, actions)` bool, fresh."""

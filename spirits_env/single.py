@@ -13,7 +13,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
-from spirits_env import faces
+from spirits_env import faces, games
 from spirits_env.state import State
 
 _ONLY = np.zeros(1, np.int64)
@@ -38,7 +38,7 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
 
     def __init__(
         self,
-        game: str = "forest",
+        game: str = games.DEFAULT,
         players: int = 2,
         seat: int | str = 0,
         opponents: Any = "random",

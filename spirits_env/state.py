@@ -29,7 +29,7 @@ class State:
 
     def __init__(
         self,
-        game: str | Game = "forest",
+        game: str | Game = games.DEFAULT,
         players: int = 2,
         seed: int | None = None,
         setup: Mapping[str, Any] | None = None,
@@ -114,6 +114,11 @@ class State:
     def options(self) -> dict[str, Any]:
         """The game's options by name."""
         return self.game.read_options(self.record)
+
+    @property
+    def remarks(self) -> str:
+        """What must be said of every result of such a game; empty for nothing."""
+        return "; ".join(self.game.remarks(self.options))
 
     @property
     def phase(self) -> str:

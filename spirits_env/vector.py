@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector import VectorEnv as GymnasiumVectorEnv
 from gymnasium.vector.utils import batch_space
 
-from spirits_env import faces
+from spirits_env import faces, games
 from spirits_env.game import IllegalAction
 from spirits_env.state import State
 
@@ -38,7 +38,7 @@ class VectorEnv(GymnasiumVectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def __init__(
         self,
         num_envs: int = 1,
-        game: str = "forest",
+        game: str = games.DEFAULT,
         players: int = 2,
         seat: int | str = 0,
         opponents: Any = "random",

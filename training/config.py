@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import yaml
@@ -21,14 +21,15 @@ class NetworkConfig:
     """The network.
 
     Attributes:
-        kind: "tiles" (cells share weights, actions point at cells) or "mlp" (the plain one).
+        kind: "tiles" (cells share weights, actions point at cells), "mlp" (the plain one), or "auto" (tiles for a game
+            with a board of tiles in rows, mlp for others).
         width: tiles: features per cell.
         layers: tiles: row layers.
         context: tiles: features of the pooled whole.
         hidden: mlp: width of each layer.
     """
 
-    kind: Literal["tiles", "mlp"] = "tiles"
+    kind: Literal["auto", "tiles", "mlp"] = "auto"
     width: int = 48
     layers: int = 2
     context: int = 128
@@ -120,7 +121,7 @@ class Config:
         game: Name of the game.
         players: Players at the table.
         options: The game's options by name.
-        name: The run's folder under `folder`.
+        name: The run's folder under `folder`; the game's name if empty.
         folder: Where runs are kept.
         decisions: Decisions to learn from, of all seats together.
         max_minutes: Stop learning after so long, whatever the count; 0 for no limit.
@@ -135,10 +136,10 @@ class Config:
         evaluation: How it is judged.
     """
 
-    game: str = "forest"
+    game: str = games.DEFAULT
     players: int = 2
     options: dict[str, Any] = field(default_factory=dict)
-    name: str = "forest"
+    name: str = ""
     folder: str = "runs"
     decisions: int = 1_000_000
     max_minutes: float = 10.0
@@ -151,6 +152,12 @@ class Config:
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     utility: UtilityConfig = field(default_factory=UtilityConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        """Settle what was left open: the network's kind and the run's name."""
+        if self.network.kind == "auto":
+            self.network = replace(self.network, kind="mlp" if games.load(self.game).board is None else "tiles")
+        self.name = self.name or self.game
 
     def check(self) -> None:
         """Raise ValueError for a value that can't work."""
@@ -174,7 +181,7 @@ class Config:
         for name, value in at_least_one.items():
             if value < 1:
                 raise ValueError(f"{name} was {value}; give at least 1.")
-        if not self.name or "/" in self.name or "\\" in self.name or self.name in (".", ".."):
+        if "/" in self.name or "\\" in self.name or self.name in (".", ".."):
             raise ValueError(f"name was {self.name!r}; give a plain folder name.")
         if not 0 < self.learner.gamma <= 1 or not 0 <= self.learner.gae_lambda <= 1:
             raise ValueError("learner.gamma must lie above 0 and learner.gae_lambda at 0 or above, both at most 1.")

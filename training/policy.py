@@ -38,7 +38,12 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     network: nn.Module
 
     def __init__(
-        self, *args: Any, game: str = "forest", kind: str = "tiles", sizes: dict[str, Any] | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        game: str = games.DEFAULT,
+        kind: str = "mlp",
+        sizes: dict[str, Any] | None = None,
+        **kwargs: Any,
     ) -> None:
         self.game = game
         self.kind = kind

@@ -64,6 +64,7 @@ def make_card(
     rules = games.load(game)
     if not players:
         raise ValueError("The card's players were empty; give the player counts that the policy was trained for.")
+    settings = rules.check_options(options)
     card = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -73,7 +74,8 @@ def make_card(
         "layout": rules.layout.fingerprint(),
         "observation_size": rules.layout.size,
         "action_count": len(rules.actions),
-        "options": rules.check_options(options),
+        "options": settings,
+        "remarks": list(rules.remarks(settings)),
         "name": name,
         "training": dict(training),
         "libraries": dict(libraries),

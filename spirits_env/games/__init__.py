@@ -34,6 +34,9 @@ GAMES = {
     "wild": Listing("spirits_env.games.wild", 0, {"Wild": {}}),
 }
 
+# The game of whoever names none.
+DEFAULT = next(iter(GAMES))
+
 
 @cache
 def load(name: str) -> Game:

@@ -41,7 +41,9 @@ def _stone(kind: str) -> str:
 def _table() -> tuple[Action, ...]:
     """Build the table in id order."""
     rows = [(f"play_{name}", f"Use the card {title}.") for name, title in zip(CARDS, CARD_TITLES, strict=True)]
-    rows += [(f"stone_{kind}", f"Choose {_stone(kind)} in the bowl, to take or (return) to put back.") for kind in KINDS]
+    rows += [
+        (f"stone_{kind}", f"Choose {_stone(kind)} in the bowl, to take or (return) to put back.") for kind in KINDS
+    ]
     rows += [(f"place_{name}", text) for name, text in zip(PLACES, _PLACE_TEXTS, strict=True)]
     rows += [(f"bonus_{animal}", f"Put the Spirit Stone on the {animal}'s bonus space.") for animal in ANIMALS]
     rows += [(f"coyote_{animal}", f"Move Coyote to the opponent's {animal}.") for animal in ANIMALS]

@@ -207,7 +207,7 @@ def place_worth(state, seat, place, time):
 @njit
 def animal_at(place):
     """Return the animal that a place belongs to."""
-    if place == OWL_NEW or place == OWL_STARTED:
+    if place in (OWL_NEW, OWL_STARTED):
         return OWL
     if place == ON_RABBIT:
         return RABBIT

@@ -44,7 +44,7 @@ class Step(NamedTuple):
     """One step of a card: what is done, and with how many stones (0 where the count says nothing)."""
 
     act: int
-    count: int
+    stones: int
 
 
 def _step(text: Any, card: int) -> Step:
@@ -72,12 +72,12 @@ def _step(text: Any, card: int) -> Step:
 def step_text(step: Step) -> str:
     """Write a step as it is read."""
     texts = {
-        ADD: f"ADD {step.count}",
-        TAKE_ANY: f"TAKE {step.count} any",
-        TAKE_SAME: f"TAKE {step.count} same",
-        TAKE_DIFFERENT: f"TAKE {step.count} different",
+        ADD: f"ADD {step.stones}",
+        TAKE_ANY: f"TAKE {step.stones} any",
+        TAKE_SAME: f"TAKE {step.stones} same",
+        TAKE_DIFFERENT: f"TAKE {step.stones} different",
         COYOTE: "COYOTE",
-        RETURN: f"RETURN {step.count}",
+        RETURN: f"RETURN {step.stones}",
         RETURN_ALL: "RETURN all",
     }
     return texts[step.act]
@@ -138,7 +138,7 @@ def _table(cards: list[list[Step]]) -> np.ndarray:
     """Turn cards into the array that a record holds, shape `(cards, steps, 2)`, int8."""
     table = np.zeros((POWER_CARDS, MAX_STEPS, 2), np.int8)
     for number, card in enumerate(cards):
-        table[number, : len(card)] = card
+        table[number, : len(card)] = np.array(card)
     return table
 
 
@@ -188,9 +188,7 @@ class PowersOption(Option):
 
 def card_texts(state: Any) -> list[list[str]]:
     """Return the steps of a record's six cards as text."""
-    return [
-        [step_text(Step(int(act), int(count))) for act, count in card if act != NOTHING] for card in state["steps"]
-    ]
+    return [[step_text(Step(int(act), int(count))) for act, count in card if act != NOTHING] for card in state["steps"]]
 
 
 def card_name(state: Any, card: int) -> str:

@@ -695,4 +695,3 @@ def redeal_piles(state):
         for place_in_pile in range(state.seen[pile], PILE_SIZE):
             state.piles[pile, place_in_pile] = unseen[count]
             count += 1
-
