@@ -46,13 +46,23 @@ def test_every_game_has_golden_games_for_every_player_count_and_option(game: str
     headers = [header for header, _ in map(read, map(lines_of, FILES)) if header["game"] == game]
     assert {header["players"] for header in headers} == set(load(game).players)
     for option in load(game).options:
-        assert {header["options"][option.name] for header in headers} == set(option.choices)
+        played = [header["options"][option.name] for header in headers]
+        assert all(choice in played for choice in option.choices)
     assert game in LISTINGS
 
 
-def test_the_golden_games_of_the_forest_ask_every_phase_and_use_every_kind_of_action() -> None:
-    lines = [line for path in FILES if path.name.startswith("forest_") for line in lines_of(path)]
+def told(game: str) -> tuple[set[str], set[str]]:
+    """Phases that a game's golden games ask, and names of the actions they play, without numbers."""
+    lines = [line for path in FILES if path.name.startswith(f"{game}_") for line in lines_of(path)]
     phases = {line.split(", ")[1] for line in lines if line.startswith("ply ")}
-    assert phases == {"first", "second", "pay", "place", "move"}
-    kinds = {line.split()[2].rstrip("0123456789_") for line in lines if line.startswith("  play ")}
-    assert {"cell", "give_from_hand", "use_plus", "pass"} <= kinds
+    return phases, {line.split()[2].rstrip("0123456789_") for line in lines if line.startswith("  play ")}
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_golden_games_ask_every_phase_and_use_every_kind_of_action(game: str) -> None:
+    phases, kinds = told(game)
+    assert phases == {*load(game).phases} - {"end"}
+    if game == "forest":
+        assert {"cell", "give_from_hand", "use_plus", "pass"} <= kinds
+    else:
+        assert {action.name.rstrip("0123456789_") for action in load(game).actions} == kinds

@@ -16,6 +16,7 @@ from typing import Any
 
 from spirits_env.games.forest.components import POWERS, SPIRITS, TOKEN_CELLS, TOKENS
 from spirits_env.games.forest.state import HELD, LYING, UNEXAMINED
+from spirits_env.games.wild.components import ANIMALS, CARDS, KINDS
 from spirits_env.state import State
 
 FOLDER = Path(__file__).parent
@@ -40,13 +41,26 @@ class Golden:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-# The seeds are ones whose games hold payments, uses of "+" and moved gems.
+# Cards with every kind of step.
+OWN_POWERS = [
+    ["TAKE 3 same", "ADD 3"],
+    ["RETURN 2", "ADD 4", "TAKE 1 any"],
+    ["TAKE 3 different", "COYOTE"],
+    ["RETURN all", "ADD 5", "TAKE 2 any"],
+    ["COYOTE", "TAKE 2 any"],
+    ["ADD 2", "RETURN 1", "TAKE 2 same"],
+]
+
+# The seeds are ones whose games hold payments, uses of "+" and moved gems; of Wild, every phase.
 GOLDEN = (
     Golden("forest_1p.txt", "forest", 1, 1),
     Golden("forest_2p.txt", "forest", 2, 16),
     Golden("forest_3p.txt", "forest", 3, 0),
     Golden("forest_4p.txt", "forest", 4, 29),
     Golden("forest_2p_unforced_margin.txt", "forest", 2, 52, {"forced_steal": False, "reward": "margin"}),
+    Golden("wild_house.txt", "wild", 2, 6),
+    Golden("wild_none_margin.txt", "wild", 2, 22, {"powers": "none", "reward": "margin"}),
+    Golden("wild_own.txt", "wild", 2, 40, {"powers": OWN_POWERS}),
 )
 
 
@@ -93,7 +107,46 @@ def _tile(record: Any, cell: int, token: bool) -> str:
     )
 
 
-LISTINGS: dict[str, Callable[[State], list[str]]] = {"forest": list_forest}
+def list_wild(state: State) -> list[str]:
+    """Stones as counts by kind, pairs and other sets as count and colour, then each seat's animals and cards.
+
+    Colours are written with the first two letters of their names; `+` marks a Spirit Stone on an animal, `!` Coyote.
+    """
+    record = state.record
+    held = [KINDS[kind] for kind in record["held"] if kind >= 0]
+    tops = zip(record["piles"], record["top"], strict=True)
+    piles = [[int(card) for card in [*pile[top:], *pile[:top]]] for pile, top in tops]
+    lines = [
+        f"  bowl {_stones(record['bowl'])}; bag {_stones(record['in_bag'])}; held {held}; piles {piles}",
+    ]
+    for seat in range(2):
+        sets = [_set(*pair) for pair in zip(record["colour"][seat], record["count"][seat], strict=True)]
+        rabbit, salmon = (_colours(row) for row in record["row"][seat])
+        spaces = (f"{sets[0]} {sets[1]} {sets[2]}", rabbit, f"{sets[3]} {sets[4]}", salmon, sets[5])
+        animals = [
+            f"{name}{'+' if bonus else ''}{'!' if record['coyote'] == 5 * seat + animal else ''} {space}"
+            for animal, (name, bonus, space) in enumerate(zip(ANIMALS, record["bonus"][seat], spaces, strict=True))
+        ]
+        down = [name for name, count in zip(CARDS, record["down"][seat], strict=True) for _ in range(count)]
+        lines.append(
+            f"  seat {seat}: {'; '.join(animals)}; down {' '.join(down) or '-'}; {state.scores()[seat]} points"
+        )
+    return lines
+
+
+def _stones(counts: Any) -> str:
+    return " ".join(f"{name[:2]}{count}" for name, count in zip(KINDS, counts, strict=True) if count) or "-"
+
+
+def _set(colour: Any, count: Any) -> str:
+    return f"{count}{KINDS[colour][:2]}" if count else "-"
+
+
+def _colours(row: Any) -> str:
+    return "".join(name[:2] for name, there in zip(KINDS, row, strict=False) if there) or "-"
+
+
+LISTINGS: dict[str, Callable[[State], list[str]]] = {"forest": list_forest, "wild": list_wild}
 
 
 def start(header: Mapping[str, Any]) -> State:
