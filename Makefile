@@ -1,11 +1,13 @@
 # Every command of the project. `make` alone lists them. The first that needs it sets up `.venv`, which takes minutes.
 #
-#   make test PYTHON=python3.12      another Python: remakes .venv when it holds a different one
-#   make train ARGS="--help"         more arguments for the program behind a target (train, test, test-slow, bench)
+#   make test PYTHON=python3.12           another Python: remakes .venv when it holds a different one
+#   make train CONFIG=configs/wild.yaml   another game
+#   make train ARGS="--help"              more arguments for the program behind a target (train, test, test-slow, bench)
 
 PYTHON ?= python3
 JOBS ?= 2
 ARGS ?=
+CONFIG ?= configs/forest.yaml
 # The tests that `make coverage` runs uncompiled, which is slow: those of the rules.
 COVERAGE_TESTS ?= tests/test_forest_rules.py tests/test_forest_observation.py tests/test_forest_redeal.py \
 	tests/test_drawing_forest.py tests/test_state_record.py tests/test_agents_basic.py
@@ -21,7 +23,7 @@ help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 train: $(READY)  ## train a policy, export it, measure it; runs/<name>/report.md tells how it went
-	$(PY) -m training.selfplay --config configs/forest.yaml $(ARGS)
+	$(PY) -m training.selfplay --config $(CONFIG) $(ARGS)
 
 test: $(READY)  ## run the tests
 	$(PY) -m pytest -q -n $(JOBS) $(ARGS)

@@ -33,7 +33,7 @@ __all__ = [
     "env_id",
     "make_agent",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 NAMESPACE = "spirits"
 
