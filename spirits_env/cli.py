@@ -157,7 +157,8 @@ def _games(arguments: argparse.Namespace) -> int:
         game = games.load(name)
         players = ", ".join(str(count) for count in game.players)
         ids = ", ".join(f"spirits/{label}-v{listing.version}" for label in listing.ids)
-        print(f"{name}: {game.title}, {players} players, rules version {game.version}; Gymnasium ids {ids}")
+        remarks = "".join(f"; {remark}" for remark in game.remarks(game.check_options({})))
+        print(f"{name}: {game.title}, {players} players, rules version {game.version}; Gymnasium ids {ids}{remarks}")
     return OK
 
 
