@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import fixed, ours, peers, report
-from benchmarks.measure import Figure, rates
+from benchmarks.measure import Case, Figure, Ratio, rates
+from spirits_env import GAMES
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,15 @@ def make_parser() -> argparse.ArgumentParser:
     """Make the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, start-up and memory.")
     parser.add_argument("--quick", action="store_true", help="short windows, and no cold starts")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="names or groups, such as aec/raw or batch")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="names or groups, of one game (forest/aec/raw) or of each (aec/raw, batch)",
+    )
+    parser.add_argument(
+        "--game", action="append", choices=list(GAMES), help="only this game; may be repeated (default: each)"
+    )
     parser.add_argument("--list", action="store_true", help="list the names and stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown")
@@ -50,50 +59,70 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def known() -> dict[str, str]:
+def cases(games: Sequence[str]) -> list[Case]:
+    """Everything whose rate can be measured: ours for these games, and the peers."""
+    return [case for game in games for case in ours.all_cases(game)] + peers.all_cases()
+
+
+def ratios(games: Sequence[str]) -> list[Ratio]:
+    """Everything that is compared."""
+    return [ratio for game in games for ratio in ours.ratios(game) + peers.ratios(game)]
+
+
+def known(games: Sequence[str] = tuple(GAMES)) -> dict[str, str]:
     """Every name that `--only` takes, and what it is."""
-    cases = {case.name: case.text for case in ours.all_cases() + peers.all_cases()}
-    return {**fixed.STARTUP, "memory/state": "size of a game", **cases}
+    named = {fixed.IMPORT: "import spirits_env"}
+    for game in games:
+        named |= fixed.startup_names(game)
+    named |= {fixed.memory_name(game): "size of a game" for game in games}
+    return named | {case.name: case.text for case in cases(games)}
 
 
-def chosen(only: Sequence[str] | None) -> set[str]:
-    """The names asked for: all, or those named by themselves or by a group they are in.
+def _in_group(name: str, group: str) -> bool:
+    """Tell whether a name is in a group, or is it."""
+    return f"{name}/".startswith(group.rstrip("/") + "/")
+
+
+def chosen(only: Sequence[str] | None, games: Sequence[str] = tuple(GAMES)) -> set[str]:
+    """The names asked for: all, or those named by themselves or by a group they are in, with or without the game.
 
     Raises:
         ValueError: If one names nothing.
     """
-    names = set(known())
+    names = set(known(games))
     if only is None:
         return names
     found: set[str] = set()
     for part in only:
-        matching = {name for name in names if f"{name}/".startswith(part.rstrip("/") + "/")}
+        matching = {name for name in names if _in_group(name, part) or _in_group(report.without_game(name), part)}
         if not matching:
-            raise ValueError(f"There is no benchmark {part!r}; --list tells the names.")
+            raise ValueError(f"There is no benchmark {part!r} of {' or '.join(games)}; --list tells the names.")
         found |= matching
     return found
 
 
-def measure(settings: Settings, names: set[str], skipped: list[str]) -> list[Figure]:
+def measure(settings: Settings, games: Sequence[str], names: set[str], skipped: list[str]) -> list[Figure]:
     """Measure what is asked for: start-up first, while no peer runs threads of its own."""
-    figures = []
-    for name in fixed.STARTUP:
-        if name in names:
-            figures += fixed.startup(name, settings.processes, settings.cold)
-    if "memory/state" in names:
-        figures += fixed.memory()
-    cases = [case for case in ours.all_cases() + peers.all_cases() if case.name in names]
-    figures += rates(cases, settings.rounds, settings.seconds, skipped)
+    figures = fixed.startup_import(settings.processes) if fixed.IMPORT in names else []
+    for game in games:
+        for name in fixed.startup_names(game):
+            if name in names:
+                figures += fixed.startup(name, settings.processes, settings.cold)
+    for game in games:
+        if fixed.memory_name(game) in names:
+            figures += fixed.memory(game)
+    asked = [case for case in cases(games) if case.name in names]
+    figures += rates(asked, settings.rounds, settings.seconds, skipped)
     by_name = {figure.name: figure for figure in figures}
-    ratios = [ratio.figure(by_name) for ratio in ours.RATIOS + peers.RATIOS]
-    return figures + [figure for figure in ratios if figure is not None]
+    compared = [ratio.figure(by_name) for ratio in ratios(games)]
+    return figures + [figure for figure in compared if figure is not None]
 
 
-def collect(settings: Settings, names: set[str]) -> tuple[list[Figure], dict[str, Any]]:
+def collect(settings: Settings, games: Sequence[str], names: set[str]) -> tuple[list[Figure], dict[str, Any]]:
     """Measure, and return the figures and all there is to report as plain data."""
     skipped: list[str] = []
     before = report.load()
-    figures = measure(settings, names, skipped)
+    figures = measure(settings, games, names, skipped)
     return figures, {
         "machine": report.machine(),
         "settings": vars(settings),
@@ -108,14 +137,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = make_parser()
     options = parser.parse_args(arguments)
+    games = [game for game in GAMES if options.game is None or game in options.game]
     if options.list:
-        print("\n".join(f"{name:30} {text}" for name, text in known().items()))
+        print("\n".join(f"{name:32} {text}" for name, text in known(games).items()))
         return 0
     try:
-        names = chosen(options.only)
+        names = chosen(options.only, games)
     except ValueError as error:
         parser.error(str(error))
-    figures, data = collect(QUICK if options.quick else FULL, names)
+    figures, data = collect(QUICK if options.quick else FULL, games, names)
     print(report.text(data, figures), end="")
     if options.json:
         options.json.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

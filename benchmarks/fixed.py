@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import Figure, say
-from spirits_env import games
+from spirits_env import GAMES, env_id, games
 
 _ROOT = Path(__file__).parent.parent
 
@@ -25,18 +25,19 @@ print(json.dumps([time.process_time() - cpu, time.perf_counter() - wall]))
 """
 _IMPORT = "import spirits_env"
 _AEC = """
-from spirits_env import forest_v0
-env = forest_v0.env()
+from spirits_env import {module}
+env = {module}.env()
 env.reset(seed=0)
 env.step(int(env.last()[0]["action_mask"].argmax()))
 """
 _GYMNASIUM = """
 import gymnasium, spirits_env
-env = gymnasium.make("spirits/Forest-v0")
+env = gymnasium.make("{gym_id}")
 _, info = env.reset(seed=0)
 env.step(int(info["action_mask"].argmax()))
 """
-_FIRSTS = {"aec": ("PettingZoo env()", _AEC), "gym": ("Gymnasium, random opponent", _GYMNASIUM)}
+_FIRSTS = {"aec": ("PettingZoo env()", _AEC), "gym": ("Gymnasium, random opponents", _GYMNASIUM)}
+IMPORT = "startup/import"
 
 
 def in_fresh_process(code: str, cache: str | None = None) -> tuple[float, float, bool]:
@@ -80,25 +81,43 @@ def cold(name: str, text: str, code: str, rounds: int) -> list[Figure]:
     return [figure, told]
 
 
-STARTUP = {
-    "startup/import": "import spirits_env",
-    **{f"startup/{face}-warm": f"first decision, {title}: loops on disk" for face, (title, _) in _FIRSTS.items()},
-    **{f"startup/{face}-cold": f"first decision, {title}: nothing on disk" for face, (title, _) in _FIRSTS.items()},
-}
+def first_decision(game: str, face: str) -> str:
+    """The code that makes a face of a game and takes a first decision."""
+    plain = next(name for name, fixed in GAMES[game].ids.items() if not fixed)
+    return _FIRSTS[face][1].format(module=f"{game}_v{GAMES[game].version}", gym_id=env_id(game, plain))
+
+
+def startup_import(rounds: int) -> list[Figure]:
+    """Measure the import alone, which no game has a part in."""
+    return [warm(IMPORT, "import spirits_env", _IMPORT, rounds)]
+
+
+def startup_names(game: str) -> dict[str, str]:
+    """What `startup` measures of a game."""
+    states = {"warm": "loops on disk", "cold": "nothing on disk"}
+    return {
+        f"{game}/startup/{face}-{state}": f"first decision, {title}: {text}"
+        for state, text in states.items()
+        for face, (title, _) in _FIRSTS.items()
+    }
 
 
 def startup(name: str, rounds: int, cold_rounds: int) -> list[Figure]:
-    """Measure one of `STARTUP`; without cold rounds, nothing is measured cold."""
-    if name == "startup/import":
-        return [warm(name, STARTUP[name], _IMPORT, rounds)]
-    face, state = name.removeprefix("startup/").split("-")
-    _, code = _FIRSTS[face]
+    """Measure one of `startup_names`; without cold rounds, nothing is measured cold."""
+    game, _, kind = name.split("/")
+    face, state = kind.split("-")
+    text, code = startup_names(game)[name], first_decision(game, face)
     if state == "warm":
-        return [warm(name, STARTUP[name], code, rounds)]
-    return cold(name, STARTUP[name], code, cold_rounds) if cold_rounds else []
+        return [warm(name, text, code, rounds)]
+    return cold(name, text, code, cold_rounds) if cold_rounds else []
 
 
-def memory() -> list[Figure]:
+def memory_name(game: str) -> str:
+    """What `memory` is called."""
+    return f"{game}/memory/state"
+
+
+def memory(game: str) -> list[Figure]:
     """The size of one game."""
-    size = float(games.load("forest").dtype.itemsize)
-    return [Figure("memory/state", "record of one game", "bytes", {"value": [size]})]
+    size = float(games.load(game).dtype.itemsize)
+    return [Figure(memory_name(game), "record of one game", "bytes", {"value": [size]})]

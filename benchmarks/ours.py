@@ -1,6 +1,6 @@
-"""What this package is measured at: batches, bare rules, and every face.
+"""What this package is measured at, game by game: batches, bare rules, and every face.
 
-All play is uniformly random over the legal actions, so games end and are dealt anew.
+All play is uniformly random over the legal actions, so games end and are dealt anew. Names start with the game's.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -15,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Case, NotInstalledError, Ratio, Trial
-from spirits_env import forest_v0, games
+from spirits_env import games
+from spirits_env.aec import RawEnv, wrapped_env
 from spirits_env.batch import Batch, _bind, _source_hash
 from spirits_env.game import choose_uniform
 from spirits_env.single import SingleEnv
@@ -25,13 +27,18 @@ from spirits_env.vector import VectorEnv
 COUNTS = (64, 1024, 4096)
 _PLIES_PER_RUN = 100_000
 _GAMES_PER_RUN = 10
-# Decisions that the foremost game of a batch is ahead of the last: about two games.
+# Decisions that the foremost game of a batch is ahead of the last: two games or more.
 _SPREAD = 200
 
 
 def _players_text(players: int) -> str:
     """Tell how many play, for people."""
     return "solitaire" if players == 1 else f"{players} players"
+
+
+def usual_players(game: str) -> int:
+    """The smallest player count that isn't solitaire: what is measured where nothing else is said."""
+    return min(players for players in games.load(game).players if players > 1)
 
 
 def pick(mask: np.ndarray, chance: random.Random) -> int:
@@ -43,9 +50,9 @@ def pick(mask: np.ndarray, chance: random.Random) -> int:
 # --- batches ----------------------------------------------------------------------------------------------
 
 
-def _batch(count: int, players: int, threads: int = 1) -> tuple[Batch, np.ndarray]:
+def _batch(game: str, count: int, players: int, threads: int = 1) -> tuple[Batch, np.ndarray]:
     """Make a batch of games at all points between the deal and the end, with a generator of choices per game."""
-    batch = Batch("forest", count, players, threads=threads, autoreset=True)
+    batch = Batch(game, count, players, threads=threads, autoreset=True)
     batch.reset(range(count))
     chance = batch.chance[:, 0].copy()
     actions = np.empty(count, np.int64)
@@ -56,9 +63,9 @@ def _batch(count: int, players: int, threads: int = 1) -> tuple[Batch, np.ndarra
     return batch, chance
 
 
-def batch_loop(count: int, players: int) -> Trial:
+def batch_loop(game: str, count: int, players: int) -> Trial:
     """Choose at random and step, over and over."""
-    batch, chance = _batch(count, players)
+    batch, chance = _batch(game, count, players)
     actions = np.empty(count, np.int64)
     steps = max(1, _PLIES_PER_RUN // count)
 
@@ -71,9 +78,9 @@ def batch_loop(count: int, players: int) -> Trial:
     return Trial(run)
 
 
-def batch_step(count: int, players: int, threads: int = 1) -> Trial:
+def batch_step(game: str, count: int, players: int, threads: int = 1) -> Trial:
     """Step alone: the same games again with the actions that were chosen before."""
-    batch, chance = _batch(count, players, threads)
+    batch, chance = _batch(game, count, players, threads)
     start = batch.snapshot()
     choices = np.empty((max(1, _PLIES_PER_RUN // count), count), np.int64)
     for actions in choices:
@@ -88,33 +95,37 @@ def batch_step(count: int, players: int, threads: int = 1) -> Trial:
     return Trial(run, partial(batch.restore, start))
 
 
-def batch_cases() -> list[Case]:
+def batch_cases(game: str) -> list[Case]:
     """Batches of several sizes and player counts, on one thread."""
+    usual = usual_players(game)
+    # Solitaire comes last.
+    others = sorted(set(games.load(game).players) - {usual}, key=lambda players: (players == 1, players))
     cases = []
-    for count, players in [*((count, 2) for count in COUNTS), *((1024, players) for players in (3, 4, 1))]:
-        name, text = f"batch/{count}x{players}", f"batch of {count:,}, {_players_text(players)}"
+    for count, players in [*((count, usual) for count in COUNTS), *((1024, players) for players in others)]:
+        name, text = f"{game}/batch/{count}x{players}", f"batch of {count:,}, {_players_text(players)}"
         cases += [
-            Case(f"{name}/step", f"{text}: step alone", partial(batch_step, count, players)),
-            Case(f"{name}/loop", f"{text}: choice and step", partial(batch_loop, count, players)),
+            Case(f"{name}/step", f"{text}: step alone", partial(batch_step, game, count, players)),
+            Case(f"{name}/loop", f"{text}: choice and step", partial(batch_loop, game, count, players)),
         ]
     return cases
 
 
-def _two_threads(count: int) -> Trial:
+def _two_threads(game: str, count: int) -> Trial:
     """Step on two threads, if there are two cores to run them."""
     if (os.cpu_count() or 1) < 2:
         raise NotInstalledError("this machine has one core")
-    return batch_step(count, 2, threads=2)
+    return batch_step(game, count, usual_players(game), threads=2)
 
 
-def thread_cases() -> list[Case]:
+def thread_cases(game: str) -> list[Case]:
     """One thread and two, one right after the other."""
+    players = usual_players(game)
     cases = []
     for count in COUNTS[1:]:
-        text = f"batch of {count:,}, 2 players: step alone"
+        name, text = f"{game}/threads/{count}", f"batch of {count:,}, {_players_text(players)}: step alone"
         cases += [
-            Case(f"threads/{count}/one", f"{text}, 1 thread", partial(batch_step, count, 2)),
-            Case(f"threads/{count}/two", f"{text}, 2 threads", partial(_two_threads, count)),
+            Case(f"{name}/one", f"{text}, 1 thread", partial(batch_step, game, count, players)),
+            Case(f"{name}/two", f"{text}, 2 threads", partial(_two_threads, game, count)),
         ]
     return cases
 
@@ -138,12 +149,12 @@ def _playouts(states, chance, mask, plies):  # type: ignore[no-untyped-def]
                 deal(state)  # type: ignore[name-defined]  # noqa: F821
 
 
-def rules_playouts(players: int) -> Trial:
+def rules_playouts(game: str, players: int) -> Trial:
     """Compile the playouts with the game's rules, as the batch compiles its loops."""
-    game = games.load("forest")
-    kernel = _bind(_playouts, game, f"{game.name}_{_source_hash(game)}_playouts")
-    batch, chance = _batch(64, players)
-    mask = np.zeros((1, len(game.actions)), np.int8)
+    rules = games.load(game)
+    kernel = _bind(_playouts, rules, f"{game}_{_source_hash(rules)}_playouts")
+    batch, chance = _batch(game, 64, players)
+    mask = np.zeros((1, len(rules.actions)), np.int8)
     plies = _PLIES_PER_RUN // len(batch)
 
     def run() -> int:
@@ -153,15 +164,15 @@ def rules_playouts(players: int) -> Trial:
     return Trial(run)
 
 
-def rules_cases() -> list[Case]:
+def rules_cases(game: str) -> list[Case]:
     """Rules and legal actions alone."""
     return [
         Case(
-            f"rules/{players}",
+            f"{game}/rules/{players}",
             f"compiled playouts, {_players_text(players)}: legal, choose, play",
-            partial(rules_playouts, players),
+            partial(rules_playouts, game, players),
         )
-        for players in (2, 4)
+        for players in sorted({usual_players(game), max(games.load(game).players)})
     ]
 
 
@@ -190,9 +201,9 @@ def aec_loop(make: Callable[[], Any]) -> Trial:
     return Trial(run)
 
 
-def state_loop() -> Trial:
+def state_loop(game: str) -> Trial:
     """One `State`: mask and observation of the seat to act, play."""
-    state = State("forest", seed=0)
+    state = State(game, usual_players(game), seed=0)
     chance = random.Random(0)
 
     def run() -> int:
@@ -208,12 +219,18 @@ def state_loop() -> Trial:
     return Trial(run)
 
 
-def state_play() -> Trial:
-    """One `State`: play alone, the same game again."""
-    state = State("forest", seed=0)
+def _played(game: str) -> State:
+    """Play one random game to its end."""
+    state = State(game, usual_players(game), seed=0)
     chance = random.Random(0)
     while state.seat >= 0:
         state.play(pick(state.mask(), chance))
+    return state
+
+
+def state_play(game: str) -> Trial:
+    """One `State`: play alone, the same game again."""
+    state = _played(game)
     choices = list(state.history)
 
     def run() -> int:
@@ -224,12 +241,13 @@ def state_play() -> Trial:
     return Trial(run, partial(state.deal, 0))
 
 
-def state_copy() -> Trial:
+def state_copy(game: str) -> Trial:
     """Copies of one `State` in the middle of a game."""
-    state = State("forest", seed=0)
-    chance = random.Random(0)
-    for _ in range(40):
-        state.play(pick(state.mask(), chance))
+    state = _played(game)
+    choices = list(state.history)
+    state.deal(0)
+    for action in choices[: len(choices) // 2]:
+        state.play(action)
 
     def run() -> int:
         for _ in range(100):
@@ -239,9 +257,9 @@ def state_copy() -> Trial:
     return Trial(run)
 
 
-def gymnasium_loop() -> Trial:
-    """One learner against a random opponent."""
-    env = SingleEnv("forest", opponents="random")
+def gymnasium_loop(game: str) -> Trial:
+    """One learner against random opponents."""
+    env = SingleEnv(game, usual_players(game), opponents="random")
     chance = random.Random(0)
     env.reset(seed=0)
 
@@ -258,9 +276,9 @@ def gymnasium_loop() -> Trial:
     return Trial(run)
 
 
-def vector_loop(count: int) -> Trial:
+def vector_loop(game: str, count: int) -> Trial:
     """Learners against random opponents, one per lane, finished games dealt anew in the same step."""
-    env = VectorEnv(count, "forest", opponents="random", autoreset_mode="SameStep")
+    env = VectorEnv(count, game, usual_players(game), opponents="random", autoreset_mode="SameStep")
     _, info = env.reset(seed=0)
     chance = np.arange(1, count + 1, dtype=np.uint64)
     actions = np.empty(count, np.int64)
@@ -276,13 +294,13 @@ def vector_loop(count: int) -> Trial:
     return Trial(run)
 
 
-def sb3_loop(count: int) -> Trial:
+def sb3_loop(game: str, count: int) -> Trial:
     """Self-play for stable-baselines3, masks fetched as its learners do."""
     if find_spec("stable_baselines3") is None:
         raise NotInstalledError("stable-baselines3 is not installed")
     from spirits_env.sb3 import SelfPlayVecEnv
 
-    env = SelfPlayVecEnv("forest", count)
+    env = SelfPlayVecEnv(game, count, usual_players(game))
     env.seed(0)
     env.reset()
     chance = np.arange(1, count + 1, dtype=np.uint64)
@@ -299,37 +317,46 @@ def sb3_loop(count: int) -> Trial:
     return Trial(run)
 
 
-def face_cases() -> list[Case]:
+def face_cases(game: str) -> list[Case]:
     """One game at a time, and the vector faces."""
-    steps = "learner steps/s"
-    return [
-        Case("aec/raw", "PettingZoo raw_env(): documented loop", partial(aec_loop, forest_v0.raw_env)),
-        Case("aec/env", "PettingZoo env(), in its wrappers: documented loop", partial(aec_loop, forest_v0.env)),
-        Case("state/loop", "State: mask, observation, play", state_loop),
-        Case("state/play", "State: play alone", state_play),
-        Case("state/copy", "State: copy", state_copy, "copies/s"),
-        Case("gym/one", "Gymnasium, against a random opponent", gymnasium_loop, steps),
-        Case("gym/1024", "Gymnasium VectorEnv of 1,024, random opponents", partial(vector_loop, 1024), steps),
-        Case("sb3/64", "stable-baselines3 SelfPlayVecEnv of 64", partial(sb3_loop, 64)),
-        Case("sb3/1024", "stable-baselines3 SelfPlayVecEnv of 1,024", partial(sb3_loop, 1024)),
+    steps, players = "learner steps/s", usual_players(game)
+    raw, wrapped = partial(RawEnv, game, players), partial(wrapped_env, game, players=players)
+    cases = [
+        Case("aec/raw", "PettingZoo raw_env(): documented loop", partial(aec_loop, raw)),
+        Case("aec/env", "PettingZoo env(), in its wrappers: documented loop", partial(aec_loop, wrapped)),
+        Case("state/loop", "State: mask, observation, play", partial(state_loop, game)),
+        Case("state/play", "State: play alone", partial(state_play, game)),
+        Case("state/copy", "State: copy", partial(state_copy, game), "copies/s"),
+        Case("gym/one", "Gymnasium, against random opponents", partial(gymnasium_loop, game), steps),
+        Case("gym/1024", "Gymnasium VectorEnv of 1,024, random opponents", partial(vector_loop, game, 1024), steps),
+        Case("sb3/64", "stable-baselines3 SelfPlayVecEnv of 64", partial(sb3_loop, game, 64)),
+        Case("sb3/1024", "stable-baselines3 SelfPlayVecEnv of 1,024", partial(sb3_loop, game, 1024)),
     ]
+    return [replace(case, name=f"{game}/{case.name}") for case in cases]
 
 
-def all_cases() -> list[Case]:
-    """Everything of ours."""
-    return batch_cases() + thread_cases() + rules_cases() + face_cases()
+def all_cases(game: str) -> list[Case]:
+    """Everything of ours for one game."""
+    return batch_cases(game) + thread_cases(game) + rules_cases(game) + face_cases(game)
 
 
-RATIOS = [
-    *(
+def ratios(game: str) -> list[Ratio]:
+    """What is compared within one game."""
+    return [
+        *(
+            Ratio(
+                f"{game}/threads/{count}",
+                f"batch of {count:,}: 2 threads over 1",
+                f"{game}/threads/{count}/two",
+                f"{game}/threads/{count}/one",
+                "wall",
+            )
+            for count in COUNTS[1:]
+        ),
         Ratio(
-            f"threads/{count}",
-            f"batch of {count:,}: 2 threads over 1",
-            f"threads/{count}/two",
-            f"threads/{count}/one",
-            "wall",
-        )
-        for count in COUNTS[1:]
-    ),
-    Ratio("state/copy-in-plies", "State: plies played alone in the time of a copy", "state/play", "state/copy"),
-]
+            f"{game}/state/copy-in-plies",
+            "State: plies played alone in the time of a copy",
+            f"{game}/state/play",
+            f"{game}/state/copy",
+        ),
+    ]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Case, NotInstalledError, Ratio, Trial
-from benchmarks.ours import aec_loop, pick
+from benchmarks.ours import aec_loop, pick, usual_players
 
 _GAMES_PER_RUN = 10
 _ROLLOUTS = 500
@@ -176,14 +176,18 @@ def all_cases() -> list[Case]:
     ]
 
 
-_LOOP = "batch/1024x2/loop"
-RATIOS = [
-    Ratio("ratio/batch-pettingzoo-env", "batch of 1,024 over PettingZoo env()", _LOOP, "peers/pettingzoo-env"),
-    Ratio("ratio/batch-openspiel-hex", "batch of 1,024 over OpenSpiel hex", _LOOP, "peers/openspiel-hex"),
-    Ratio("ratio/batch-pgx-connect_four", "batch of 1,024 over Pgx connect_four", _LOOP, "peers/pgx-connect_four"),
-    Ratio("ratio/batch-pgx-hex", "batch of 1,024 over Pgx hex", _LOOP, "peers/pgx-hex"),
-    Ratio("ratio/rules-openspiel", "playouts over OpenSpiel's C++ playouts", "rules/2", "peers/openspiel-playouts"),
-    Ratio("ratio/aec-raw", "raw_env() over PettingZoo connect_four raw_env()", "aec/raw", "peers/pettingzoo-raw"),
-    Ratio("ratio/aec-env", "env() over PettingZoo connect_four env()", "aec/env", "peers/pettingzoo-env"),
-    Ratio("ratio/aec-raw-env", "raw_env() over PettingZoo connect_four env()", "aec/raw", "peers/pettingzoo-env"),
-]
+def ratios(game: str) -> list[Ratio]:
+    """One of our games over the peers."""
+    players = usual_players(game)
+    loop, rules = f"batch/1024x{players}/loop", f"rules/{players}"
+    compared = [
+        ("batch-pettingzoo-env", "batch of 1,024 over PettingZoo env()", loop, "pettingzoo-env"),
+        ("batch-openspiel-hex", "batch of 1,024 over OpenSpiel hex", loop, "openspiel-hex"),
+        ("batch-pgx-connect_four", "batch of 1,024 over Pgx connect_four", loop, "pgx-connect_four"),
+        ("batch-pgx-hex", "batch of 1,024 over Pgx hex", loop, "pgx-hex"),
+        ("rules-openspiel", "playouts over OpenSpiel's C++ playouts", rules, "openspiel-playouts"),
+        ("aec-raw", "raw_env() over PettingZoo connect_four raw_env()", "aec/raw", "pettingzoo-raw"),
+        ("aec-env", "env() over PettingZoo connect_four env()", "aec/env", "pettingzoo-env"),
+        ("aec-raw-env", "raw_env() over PettingZoo connect_four env()", "aec/raw", "pettingzoo-env"),
+    ]
+    return [Ratio(f"{game}/ratio/{name}", text, f"{game}/{own}", f"peers/{peer}") for name, text, own, peer in compared]

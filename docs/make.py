@@ -1,61 +1,93 @@
-"""Rewrites what the docs take from the code: the tables between markers, and the picture.
+"""Rewrites what the docs take from the code: the tables between markers, and the picture of each game.
 
 `python docs/make.py` rewrites what is stale; with `--check` it says what is, and the exit code is 1 if anything is.
+A game's page is `<game>.md`; tables that only it has come from `<game>_tables.py` beside this file.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from spirits_env import GAMES, SingleEnv, VectorEnv, env_id, faces, record
 from spirits_env.aec import RawEnv
-from spirits_env.batch import kernels
 from spirits_env.game import Game
 from spirits_env.games import load
-from spirits_env.games.forest import components
-from spirits_env.games.forest.actions import FIRST_CELL, HAND, PASS, PLUS
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "forest.md"
-RECORD = DOCS / "forest.json"
-PICTURE = DOCS / "forest.svg"
-PICTURE_PLY = 38
-PICTURE_SEAT = 0
 
-FOREST = load("forest")
-END_PHASE = FOREST.phases.index("end")
+# The heads of the columns, and the rows.
+Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Write a Markdown table."""
+def markdown(table: Table) -> str:
+    """Write a table in Markdown."""
+    columns, rows = table
     cells = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
     lines = [list(columns), ["---"] * len(columns), *cells]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+@cache
+def own(game: str) -> ModuleType:
+    """Import what only one game's page has.
+
+    Returns:
+        A module with `TABLES` (tables by name), `action_groups` (names for the page, formula, ids, names in order and
+        meaning of each kind of action), and the point of the recorded game in the picture: `PICTURE_PLY` and
+        `PICTURE_SEAT`.
+    """
+    spec = importlib.util.spec_from_file_location(f"{game}_tables", DOCS / f"{game}_tables.py")
+    if spec is None or spec.loader is None:
+        raise ImportError(f"docs/{game}_tables.py can't be imported.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 # --- the game's page --------------------------------------------------------------------------------------
 
 
-def specification(game: Game) -> str:
+def several(game: Game) -> list[int]:
+    """The player counts of a game but for one alone."""
+    return [players for players in game.players if players > 1]
+
+
+def ids_text(game: Game) -> str:
+    """The Gymnasium ids with the arguments that each fixes, or else the player counts left to it."""
+    ids = GAMES[game.name].ids
+    fixed_counts = [fixed["players"] for fixed in ids.values() if "players" in fixed]
+    counts = [players for players in game.players if players not in fixed_counts]
+    span = f"{counts[0]} players" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} players"
+    told = []
+    for name, fixed in ids.items():
+        arguments = ", ".join(f"`{argument}={value!r}`" for argument, value in fixed.items())
+        told.append(f"`{env_id(game.name, name)}` ({arguments or span})")
+    return ", ".join(told)
+
+
+def specification(game: Game) -> Table:
     """The facts of a game at a glance."""
     size, actions = game.layout.size, len(game.actions)
-    ids = {name: env_id(game.name, name) for name in GAMES[game.name].ids}
-    several = [n for n in game.players if n > 1]
-    spans = [f"{game.worst_return(n, game.check_options({})):.3g} to 1 with {n} players" for n in several]
+    plain = ", ".join(f"`{env_id(game.name, name)}`" for name, fixed in GAMES[game.name].ids.items() if not fixed)
+    agents = ", ".join(f"`player_{seat}`" for seat in range(game.seats))
+    spans = [f"{game.worst_return(n, game.check_options({})):.3g} to 1 with {n} players" for n in several(game)]
     rows = [
-        ("Gymnasium ids", f"`{ids['Forest']}` ({several[0]} to {several[-1]} players), `{ids['ForestSolo']}` (one)"),
-        ("PettingZoo id", f"`{ids['Forest']}`; module `spirits_env.{game.name}_v{game.version}`"),
+        ("Gymnasium ids" if len(GAMES[game.name].ids) > 1 else "Gymnasium id", ids_text(game)),
+        ("PettingZoo id", f"{plain}; module `spirits_env.{game.name}_v{game.version}`"),
         ("Version of the rules", game.version),
         ("Players", ", ".join(str(n) for n in game.players)),
-        ("Agents (PettingZoo)", ", ".join(f"`player_{seat}`" for seat in range(game.seats)) + ", as many as play"),
+        ("Agents (PettingZoo)", agents + (", as many as play" if len(several(game)) > 1 else "")),
         ("First to act", "seat 0"),
         ("Action space", f"`Discrete({actions})`"),
         ("Action mask", f"`({actions},)` int8; `action_masks()` bool"),
@@ -65,21 +97,12 @@ def specification(game: Game) -> str:
         ("State", f"one record of {game.dtype.itemsize} bytes"),
         ("Parallel form", "`parallel_env()`, for tools that need dicts; the game itself is strictly turn by turn"),
         ("Render modes", ", ".join(f"`{mode}`" for mode in faces.RENDER_MODES)),
+        *(("Results with default options", remark) for remark in game.remarks(game.check_options({}))),
     ]
-    return table(("", ""), rows)
+    return ("", ""), rows
 
 
-def tiles() -> str:
-    """How often each tile is in the box."""
-    columns = ("id", "spirit", "plain", *components.POWERS, "double", "symbols in all")
-    rows = [
-        (spirit, name, *components.TILE_COUNTS[spirit], components.ICON_TOTALS[spirit])
-        for spirit, name in enumerate(components.SPIRITS)
-    ]
-    return table(columns, rows)
-
-
-def observation(game: Game) -> str:
+def observation(game: Game) -> Table:
     """Every slice of the observation."""
     rows = [
         (
@@ -92,79 +115,37 @@ def observation(game: Game) -> str:
         )
         for part in game.layout.slices
     ]
-    return table(("name", "start:stop", "shape", "values", "known to", "meaning"), rows)
+    return ("name", "start:stop", "shape", "values", "known to", "meaning"), rows
 
 
-def action_groups() -> list[tuple[str, str, list[int], list[str], str]]:
-    """Ids, formula, ids in order, names in order and meaning of each kind of action."""
-    ends = [(row, side) for row in range(components.ROWS) for side in (0, 1)]
-    cells = [(row, column) for row in range(components.ROWS) for column in range(components.COLUMNS)]
-    return [
-        (
-            "take_row<row>_left, take_row<row>_right",
-            "2 * row + side (left 0, right 1)",
-            [2 * row + side for row, side in ends],
-            [f"take_row{row}_{('left', 'right')[side]}" for row, side in ends],
-            "take the tile at that end of the row; a row with one tile left has a left end only",
-        ),
-        (
-            "cell_<row>_<column>",
-            f"{FIRST_CELL} + {components.COLUMNS} * row + column",
-            [FIRST_CELL + components.COLUMNS * row + column for row, column in cells],
-            [f"cell_{row}_{column}" for row, column in cells],
-            "that cell, for a gem: pay with the one there, place one there, lift the own one, put the lifted one there",
-        ),
-        ("give_from_hand", str(HAND), [HAND], ["give_from_hand"], "pay with a gem from the hand"),
-        ("use_plus", str(PLUS), [PLUS], ["use_plus"], 'use a "+" token: a lost gem comes back to the hand'),
-        ("pass", str(PASS), [PASS], ["pass"], "no tile, no second tile, or no gem"),
-    ]
-
-
-def actions() -> str:
+def actions(game: Game) -> Table:
     """The action table by kinds."""
     rows = []
-    for names, formula, ids, _, meaning in action_groups():
+    for names, formula, ids, _, meaning in own(game.name).action_groups():
         span = str(ids[0]) if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
         rows.append((span, formula, ", ".join(f"`{name}`" for name in names.split(", ")), meaning))
-    return table(("ids", "id", "name", "does"), rows)
-
-
-def cell_ids(game: Game) -> str:
-    """The id of every end and every cell, laid out as the forest."""
-    number = {action.name: action.id for action in game.actions}
-    rows = [
-        (
-            f"row {row}",
-            number[f"take_row{row}_left"],
-            *(number[f"cell_{row}_{column}"] for column in range(components.COLUMNS)),
-            number[f"take_row{row}_right"],
-        )
-        for row in range(components.ROWS)
-    ]
-    return table(("", "left end", *(f"col {column}" for column in range(components.COLUMNS)), "right end"), rows)
+    return ("ids", "id", "name", "does"), rows
 
 
 def final_returns(game: Game, players: int, winners: int) -> list[float]:
-    """Ask the rules for the returns of a finished game that so many seats win: one of each icon for these alone."""
-    states = game.blank(1, players, {})
-    states["phase"], states["seat"] = END_PHASE, -1
-    states["token_seat"] = -1
-    states["icons"][0, :winners] = 1
-    utility, points = np.zeros((1, game.seats), np.float32), np.zeros((1, game.seats), np.int16)
-    won = np.zeros((1, game.seats), np.int8)
-    kernels(game).outcome(states, np.zeros(1, np.int64), utility, points, won)
-    return [float(value) for value in utility[0, :players]]
+    """Ask the rules for the returns of a game that the first so many seats win."""
+    state = game.blank(1, players, {})[0]
+    points, won = np.zeros(game.seats, np.int16), np.zeros(game.seats, np.int8)
+    won[:winners] = 1
+    utility = np.zeros(game.seats, np.float32)
+    game.returns(state, points, won, utility)
+    return [float(value) for value in utility[:players]]
 
 
-def rewards(game: Game) -> str:
+def rewards(game: Game) -> Table:
     """Final rewards by players and by how many share the win."""
     rows = []
-    for players in (n for n in game.players if n > 1):
+    for players in several(game):
         for winners in range(1, players + 1):
             values = final_returns(game, players, winners)
             loser = "–" if winners == players else f"{values[-1]:+.3g}"
             rows.append((players, winners, f"{values[0]:+.3g}" if values[0] else "0", loser))
-    return table(("players", "seats that win", "each winner gets", "each loser gets"), rows)
+    return ("players", "seats that win", "each winner gets", "each loser gets"), rows
 
 
 # --- arguments --------------------------------------------------------------------------------------------
@@ -194,61 +175,74 @@ def arguments(
             yield f"`{name}`", f"`{shown!r}`" if isinstance(shown, str) else f"`{shown}`", told[name]
 
 
-def face_arguments(face: type[Any]) -> str:
+def face_arguments(face: type[Any]) -> Table:
     """The arguments of a face as a table."""
-    return table(("argument", "default", "meaning"), list(arguments(face)))
+    return ("argument", "default", "meaning"), list(arguments(face))
 
 
-def options(game: Game) -> str:
+def options(game: Game) -> Table:
     """The game's options as a table."""
     rows = [
         (f"`{one.name}`", ", ".join(f"`{choice!r}`" for choice in one.choices), f"`{one.default!r}`", one.text)
         for one in game.options
     ]
-    return table(("option", "values", "default", "meaning"), rows)
+    return ("option", "values", "default", "meaning"), rows
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "specification": lambda: specification(FOREST),
-    "tiles": tiles,
-    "observation": lambda: observation(FOREST),
+# --- the pages --------------------------------------------------------------------------------------------
+
+# Every game's page has these.
+SHARED: dict[str, Callable[[Game], Table]] = {
+    "specification": specification,
+    "observation": observation,
     "actions": actions,
-    "action-ids": lambda: cell_ids(FOREST),
-    "rewards": lambda: rewards(FOREST),
-    "options": lambda: options(FOREST),
-    "arguments-aec": lambda: face_arguments(RawEnv),
-    "arguments-single": lambda: face_arguments(SingleEnv),
-    "arguments-vector": lambda: face_arguments(VectorEnv),
+    "rewards": rewards,
+    "options": options,
+}
+
+# These are the same for every game, so one page shows them.
+FACES: dict[str, Callable[[], Table]] = {
+    "arguments-aec": partial(face_arguments, RawEnv),
+    "arguments-single": partial(face_arguments, SingleEnv),
+    "arguments-vector": partial(face_arguments, VectorEnv),
 }
 
 
-def fill_tables(text: str) -> str:
-    """Put the tables between their markers.
+def tables(game: str) -> dict[str, Callable[[], Table]]:
+    """All tables that a game's page may show."""
+    return {**{name: partial(make, load(game)) for name, make in SHARED.items()}, **FACES, **own(game).TABLES}
+
+
+def fill_tables(text: str, game: str) -> str:
+    """Put the tables of a game between their markers.
 
     Raises:
-        KeyError: If the text names a table that isn't made here.
+        KeyError: If the text names a table that isn't made for it.
     """
+    made = tables(game)
 
     def fill(match: re.Match[str]) -> str:
         name = match["name"]
-        return f"<!-- table:{name} -->\n\n{TABLES[name]()}\n\n<!-- /table:{name} -->"
+        return f"<!-- table:{name} -->\n\n{markdown(made[name]())}\n\n<!-- /table:{name} -->"
 
     return re.sub(r"<!-- table:(?P<name>[\w-]+) -->.*?<!-- /table:(?P=name) -->", fill, text, flags=re.DOTALL)
 
 
-# --- the picture ------------------------------------------------------------------------------------------
-
-
-def picture() -> str:
+def picture(game: str) -> str:
     """The board of the checked-in game after some decisions, as one seat sees it."""
-    game = json.loads(RECORD.read_text(encoding="utf-8"))
-    drawing: str = record.replay(game, PICTURE_PLY).svg(PICTURE_SEAT)
+    played = json.loads((DOCS / f"{game}.json").read_text(encoding="utf-8"))
+    drawing: str = record.replay(played, own(game).PICTURE_PLY).svg(own(game).PICTURE_SEAT)
     return drawing.rstrip("\n") + "\n"
 
 
 def wanted() -> dict[Path, str]:
     """What each file that is made from the code should hold."""
-    return {PAGE: fill_tables(PAGE.read_text(encoding="utf-8")), PICTURE: picture()}
+    found = {}
+    for game in GAMES:
+        page = DOCS / f"{game}.md"
+        found[page] = fill_tables(page.read_text(encoding="utf-8"), game)
+        found[DOCS / f"{game}.svg"] = picture(game)
+    return found
 
 
 def main(words: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,18 +18,22 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+import yaml
 from gymnasium.vector import AutoresetMode
 
-from spirits_env import State, faces, forest_v0, games, record
+from spirits_env import GAMES, State, env_id, faces, forest_v0, games, record
+from spirits_env.aec import RawEnv
 from spirits_env.cli import main as spirits
+from spirits_env.games.wild import powers, rules
 from spirits_env.sb3 import SelfPlayVecEnv
 from training import metrics, selfplay
 from training.config import make_parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-FOREST = games.load("forest")
-PAGE = (ROOT / "docs/forest.md").read_text(encoding="utf-8")
+FOREST, WILD = games.load("forest"), games.load("wild")
+PAGE_OF = {name: (ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in GAMES}
+PAGE, WILD_PAGE = PAGE_OF["forest"], PAGE_OF["wild"]
 TRAINING = (ROOT / "docs/training.md").read_text(encoding="utf-8")
 HEADS = (
     "Specification",
@@ -48,6 +53,7 @@ WHEN_TESTED = re.compile(r"<!-- when tested: `(.+?)` is `(.+?)` -->\n")
 BLOCK = re.compile(r"(?P<notes>(?:<!-- when tested: .+? -->\n)*)```python\n(?P<code>.+?)```", re.DOTALL)
 
 
+@cache
 def make() -> ModuleType:
     spec = importlib.util.spec_from_file_location("docs_make", ROOT / "docs/make.py")
     assert spec is not None
@@ -67,6 +73,23 @@ def blocks() -> list[Any]:
 
 def section(text: str, head: str) -> str:
     return re.split(r"\n## ", text.split(f"\n## {head}\n")[1])[0]
+
+
+def table_rows(text: str, first_head: str) -> list[list[str]]:
+    """The rows of the only table in a text whose first column has this head, in cells."""
+    lines = text.splitlines()
+    (start,) = [number for number, line in enumerate(lines) if line.startswith(f"| {first_head} |")]
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.split("|")[1:-1]])
+    return rows
+
+
+def quoted(text: str) -> list[str]:
+    """What stands in back quotes."""
+    return re.findall(r"`([^`]+)`", text)
 
 
 def first_cells(text: str) -> set[str]:
@@ -197,21 +220,46 @@ def test_tables_and_pictures_are_those_of_the_code() -> None:
     assert not stale, f"{', '.join(stale)}: run `python docs/make.py`"
 
 
-def test_a_stale_table_is_found() -> None:
-    text = PAGE.replace("| `present` |", "| `absent` |")
-    assert text != PAGE
-    assert make().fill_tables(text) == PAGE
+@pytest.mark.parametrize("game", GAMES)
+def test_a_stale_table_is_found(game: str) -> None:
+    first = games.load(game).layout.slices[0].name
+    text = PAGE_OF[game].replace(f"| `{first}` |", "| `absent` |", 1)
+    assert text != PAGE_OF[game]
+    assert make().fill_tables(text, game) == PAGE_OF[game]
 
 
-def test_every_table_that_is_made_is_shown() -> None:
-    assert set(re.findall(r"<!-- table:([\w-]+) -->", PAGE)) == set(make().TABLES)
+@pytest.mark.parametrize("game", GAMES)
+def test_every_table_that_is_made_for_a_game_is_on_its_page(game: str) -> None:
+    shown = set(re.findall(r"<!-- table:([\w-]+) -->", PAGE_OF[game]))
+    assert shown - set(make().FACES) == set(make().SHARED) | set(make().own(game).TABLES)
 
 
-def test_every_action_is_in_the_table_under_its_own_id() -> None:
-    found = {
-        number: name for _, _, ids, names, _ in make().action_groups() for number, name in zip(ids, names, strict=True)
-    }
-    assert found == {action.id: action.name for action in FOREST.actions}
+def test_the_arguments_of_each_face_are_told() -> None:
+    shown = [name for page in PAGE_OF.values() for name in re.findall(r"<!-- table:([\w-]+) -->", page)]
+    assert all(name in shown for name in make().FACES)
+
+
+def test_a_table_that_is_not_made_for_a_game_is_an_error() -> None:
+    with pytest.raises(KeyError, match="tiles"):
+        make().fill_tables("<!-- table:tiles --> <!-- /table:tiles -->", "wild")
+
+
+def test_ids_are_told_with_what_they_fix_and_whom_they_are_for() -> None:
+    assert make().ids_text(FOREST) == "`spirits/Forest-v0` (2 to 4 players), `spirits/ForestSolo-v0` (`players=1`)"
+    assert make().ids_text(WILD) == "`spirits/Wild-v0` (2 players)"
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_what_must_be_said_of_results_is_in_the_specification(game: str) -> None:
+    told = [row[1] for row in table_rows(section(PAGE_OF[game], "Specification"), "") if row[0].startswith("Results")]
+    assert told == {"forest": [], "wild": [powers.HOUSE_REMARK]}[game]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_action_is_in_the_table_under_its_own_id(game: str) -> None:
+    groups = make().own(game).action_groups()
+    found = {number: name for _, _, ids, names, _ in groups for number, name in zip(ids, names, strict=True)}
+    assert found == {action.id: action.name for action in games.load(game).actions}
 
 
 def test_the_table_of_ids_shows_every_end_and_cell_once() -> None:
@@ -220,15 +268,19 @@ def test_the_table_of_ids_shows_every_end_and_cell_once() -> None:
     assert sorted(int(cell) for cell in cells) == list(range(56))
 
 
-def test_every_phase_is_told() -> None:
-    assert first_cells(section(PAGE, "Action").split("### Phases")[1]) == set(FOREST.phases)
+@pytest.mark.parametrize("game", GAMES)
+def test_every_phase_is_told(game: str) -> None:
+    rows = table_rows(section(PAGE_OF[game], "Action"), "phase")
+    assert [row[0].strip("`") for row in rows] == list(games.load(game).phases)
 
 
-@pytest.mark.parametrize("players", [2, 3, 4])
-def test_the_formula_of_the_reward_is_that_of_the_rules(players: int) -> None:
+@pytest.mark.parametrize(
+    ("game", "players"), [(name, players) for name in GAMES for players in games.load(name).players if players > 1]
+)
+def test_the_formula_of_the_reward_is_that_of_the_rules(game: str, players: int) -> None:
     for winners in range(1, players + 1):
         told = [players / (players - 1) * (share - 1 / players) for share in (1 / winners, 0)]
-        values = make().final_returns(FOREST, players, winners)
+        values = make().final_returns(games.load(game), players, winners)
         assert values[0] == pytest.approx(told[0], abs=1e-6)
         assert values[winners:] == pytest.approx([told[1]] * (players - winners), abs=1e-6)
 
@@ -240,13 +292,164 @@ def test_keys_of_records_and_setups_are_told() -> None:
     assert keys == set(record.KEYS) | set(shared["setup"]) | set(alone)
 
 
-def test_the_game_of_the_picture_is_a_finished_one() -> None:
-    game = json.loads((ROOT / "docs/forest.json").read_text(encoding="utf-8"))
-    assert record.replay(game).seat == -1
+def test_keys_of_setups_of_the_wild_are_told() -> None:
+    keys = first_cells(section(WILD_PAGE, "Records"))
+    assert keys == set(State("wild", seed=0).setup())
+    assert keys - {"piles"} == set(State("wild", seed=0, powers="none").setup())
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_game_of_the_picture_is_a_finished_one(game: str) -> None:
+    played = json.loads((ROOT / f"docs/{game}.json").read_text(encoding="utf-8"))
+    assert record.replay(played).seat == -1
+    assert record.replay(played, make().own(game).PICTURE_PLY).seat == make().own(game).PICTURE_SEAT
 
 
 def test_render_modes_are_told() -> None:
     assert first_cells(section(PAGE, "Rendering")) == set(faces.RENDER_MODES)
+
+
+# --- tables of the Wild -----------------------------------------------------------------------------------
+
+CARDS = ("take_one", "take_two", "add_two", "add_three", "recover")
+KINDS = ("blue", "teal", "orange", "white", "purple", "yellow", "spirit_stone")
+ANIMALS = ("owl", "rabbit", "beaver", "salmon", "turtle")
+
+
+def test_the_animals_of_the_wild_are_those_of_the_printed_boards() -> None:
+    rows = table_rows(WILD_PAGE, "id | animal")
+    numbers = [(row[0], row[1], row[2].split(":")[0], row[5], row[6]) for row in rows]
+    assert numbers == [
+        ("0", "owl", "6", "9", "18"),
+        ("1", "rabbit", "3", "6", "12"),
+        ("2", "beaver", "5", "14", "28"),
+        ("3", "salmon", "6", "13", "26"),
+        ("4", "turtle", "5", "14", "28"),
+        ("", "all", "25", "56", "112"),
+    ]
+    points = [[int(number) for number in re.findall(r"\d+", row[4].replace("from 0", ""))] for row in rows[:5]]
+    assert points == [[3], [6, 0], [5, 2, 7], [0, 1, 2, 4, 6, 9, 13], [0, 1, 3, 6, 9, 14]]
+
+
+def wild_with(stones: int, down: list[int]) -> State:
+    """A game whose seat to act finds so many stones, all blue, in the bowl, and these cards of its own face down."""
+    state = State("wild", seed=0, powers="none")
+    state.record["bowl"] = [stones, 0, 0, 0, 0, 0, 0]
+    state.record["down"][0] = down
+    return State.of(WILD, state.record)
+
+
+@pytest.mark.parametrize(
+    ("name", "copies", "needs"),
+    [("take_one", 2, 1), ("take_two", 1, 2), ("add_two", 1, 0), ("add_three", 1, 0)],
+)
+def test_cards_can_be_used_with_the_stones_that_the_page_says(name: str, copies: int, needs: int) -> None:
+    (row,) = [row for row in table_rows(WILD_PAGE, "name | card") if row[0] == f"`{name}`"]
+    assert row[2] == str(copies)
+    assert row[3].split(" ")[0] == (str(needs) if needs else "always")
+    action = WILD.action_id(f"play_{name}")
+    for stones in range(3):
+        assert bool(wild_with(stones, [0, 0, 0, 0, 0]).mask()[action]) == (stones >= needs)
+    for down in range(copies + 1):
+        cards = [down if card == name else 0 for card in CARDS]
+        assert bool(wild_with(2, cards).mask()[action]) == (down < copies)
+
+
+def test_recovering_needs_the_cards_face_down_that_the_page_says() -> None:
+    (row,) = [row for row in table_rows(WILD_PAGE, "name | card") if row[0] == "`recover`"]
+    assert row[2:4] == ["1", "3 of the other five cards face down"]
+    action = WILD.action_id("play_recover")
+    for down, count in (([0, 1, 1, 0, 0], 2), ([1, 1, 1, 0, 0], 3), ([2, 1, 0, 0, 0], 3), ([2, 0, 0, 0, 0], 2)):
+        assert bool(wild_with(2, down).mask()[action]) == (count >= 3)
+
+
+def test_the_cards_steps_are_those_of_the_rules() -> None:
+    told = {row[0].strip("`"): quoted(row[1]) for row in table_rows(WILD_PAGE, "card | steps")}
+    found = {
+        name: [powers.step_text(powers.Step(int(act), int(count))) for act, count in steps if act != powers.NOTHING]
+        for name, steps in zip(CARDS, rules._CARD_STEPS, strict=True)
+    }
+    assert tuple(told) == CARDS
+    # Those of the last card are a Spirit Power's.
+    assert told["recover"] == ['powers="none"']
+    assert found == {**told, "recover": []}
+
+
+def test_the_groups_of_actions_of_the_wild_start_where_the_page_says() -> None:
+    first = {
+        "play_take_one": 0,
+        "stone_blue": 5,
+        "place_owl_new": 12,
+        "bonus_owl": 19,
+        "coyote_owl": 24,
+        "leave_coyote": 29,
+        "pile_0": 30,
+        "stop": 32,
+    }
+    assert {name: WILD.action_id(name) for name in first} == first
+    rows = table_rows(section(WILD_PAGE, "Action"), "ids")
+    assert [int(row[0].split(" ")[0]) for row in rows] == list(first.values())
+
+
+def expanded(names: list[str]) -> set[str]:
+    """Names of actions with every kind or animal in the place of `<kind>` and `<animal>`."""
+    found = {name.replace("<kind>", kind) for name in names for kind in KINDS}
+    return {name.replace("<animal>", animal) for name in found for animal in ANIMALS}
+
+
+def test_each_phase_of_the_wild_asks_for_the_actions_that_the_page_names() -> None:
+    rows = table_rows(section(WILD_PAGE, "Action"), "phase")
+    told = {row[0].strip("`"): expanded(quoted(row[2])) for row in rows}
+    found: dict[str, set[str]] = {phase: set() for phase in WILD.phases}
+    rng = np.random.default_rng(1)
+    for seed in range(60):
+        state = State("wild", seed=seed, powers=yaml_cards())
+        while state.seat >= 0:
+            found[state.phase] |= {WILD.actions[action].name for action in state.legal_actions()}
+            state.play(int(rng.choice(state.legal_actions())))
+    assert found == told
+
+
+def yaml_cards() -> Any:
+    """The cards of the page's YAML file."""
+    (text,) = re.findall(r"```yaml\n(.+?)```", WILD_PAGE, re.DOTALL)
+    return yaml.safe_load(text)
+
+
+def test_the_file_of_powers_on_the_page_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "powers.yaml"
+    path.write_text(yaml.safe_dump(yaml_cards()), encoding="utf-8")
+    assert State("wild", seed=0, powers=str(path)).options["powers"] == [
+        ["TAKE 2 any", "ADD 3"],
+        ["ADD 4", "TAKE 2 any"],
+        ["TAKE 3 same", "ADD 3"],
+        ["TAKE 3 different", "ADD 3"],
+        ["COYOTE", "TAKE 2 any", "ADD 2"],
+        ["RETURN 2", "ADD 4", "TAKE 1 any"],
+    ]
+
+
+def test_the_house_powers_are_those_of_the_reconstruction() -> None:
+    rows = table_rows(WILD_PAGE, "id | house power")
+    assert [(row[0], row[1], quoted(row[2])) for row in rows] == [
+        ("0", "R1", ["TAKE 2 any", "ADD 3"]),
+        ("1", "R2", ["ADD 4", "TAKE 2 any"]),
+        ("2", "R3", ["TAKE 3 same", "ADD 3"]),
+        ("3", "R4", ["TAKE 3 different", "ADD 3"]),
+        ("4", "R5", ["COYOTE", "TAKE 2 any", "ADD 2"]),
+        ("5", "R6", ["RETURN all", "ADD 5", "TAKE 1 any"]),
+    ]
+    cards = [quoted(row[2]) for row in rows]
+    assert (
+        State("wild", seed=0, powers=cards).record["steps"].tolist() == State("wild", seed=0).record["steps"].tolist()
+    )
+
+
+def test_every_form_of_a_step_that_the_page_tells_is_taken() -> None:
+    forms = first_cells(section(WILD_PAGE, "Rules in short"))
+    steps = [form.replace(" n", " 2") for form in forms if form.isupper() or " " in form]
+    assert len(steps) == 7
+    assert State("wild", seed=0, powers=[steps[:6], *[steps[1:]] * 5]).options["powers"][0] == steps[:6]
 
 
 # --- info keys --------------------------------------------------------------------------------------------
@@ -297,6 +500,26 @@ def test_info_keys_of_the_sb3_face_are_told() -> None:
     assert set(info) == told_keys("stable-baselines3")
 
 
+@pytest.mark.parametrize("game", GAMES)
+def test_remarks_are_told_of_where_a_game_has_any(game: str) -> None:
+    told = {row[1].strip("`") for row in table_rows(section(PAGE_OF[game], "Info keys"), "face")}
+    env = RawEnv(game)
+    env.reset(seed=0)
+    before = set(env.last()[4])
+    while not env.last()[2]:
+        env.step(int(env.last()[0]["action_mask"].argmax()))
+    more = set(env.last()[4]) - before
+    single = gym.make(f"spirits_env:{env_id(game, next(iter(GAMES[game].ids)))}")
+    _, info = single.reset(seed=0)
+    assert "remarks" not in info
+    over = False
+    while not over:
+        _, _, over, _, info = single.step(int(info["action_mask"].argmax()))
+    assert more == ({"remarks"} if games.load(game).remarks(games.load(game).check_options({})) else set())
+    assert more <= told
+    assert more == set(info) & {"remarks"}
+
+
 # --- training ---------------------------------------------------------------------------------------------
 
 
@@ -334,9 +557,12 @@ def test_every_part_of_the_configuration_is_told() -> None:
 # --- form -------------------------------------------------------------------------------------------------
 
 
-def test_the_page_of_the_game_has_its_heads_in_order() -> None:
-    assert PAGE.split("\n")[2].startswith("![")
-    assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == HEADS
+@pytest.mark.parametrize("game", GAMES)
+def test_the_page_of_a_game_has_its_heads_in_order(game: str) -> None:
+    assert PAGE_OF[game].split("\n")[2].startswith("![")
+    # The speed of the first game is told in the README.
+    speed = () if game == next(iter(GAMES)) else ("Speed",)
+    assert tuple(re.findall(r"^## (.+)$", PAGE_OF[game], re.MULTILINE)) == (*HEADS[:-1], *speed, HEADS[-1])
 
 
 def anchors(path: Path) -> set[str]:

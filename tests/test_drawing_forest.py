@@ -13,8 +13,8 @@ import pytest
 from numba import config
 
 from spirits_env import games
+from spirits_env.drawing import letter_path, text_width, write
 from spirits_env.games.forest.components import COLUMNS, ICONS, POWERS, SPIRITS, TOKEN_CELLS, TOKENS
-from spirits_env.games.forest.lettering import letter_path, text_width, write
 from spirits_env.games.forest.state import END, HELD, LYING, PHASES
 from spirits_env.render import svg_to_rgb
 from spirits_env.state import State

@@ -10,6 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from spirits_env.drawing import (
+    CREAM,
+    FAINT,
+    GOLD,
+    INK,
+    LAUREL,
+    LINE,
+    PAPER,
+    RED,
+    Shape,
+    disc,
+    draw_shape,
+    finish_scene,
+    finish_text,
+    tell_result,
+    write,
+)
 from spirits_env.game import Standing
 from spirits_env.games.forest.components import (
     CELLS,
@@ -24,7 +41,6 @@ from spirits_env.games.forest.components import (
     TOKEN_CELLS,
     TOKENS,
 )
-from spirits_env.games.forest.lettering import write
 from spirits_env.games.forest.state import END, HELD, LYING, PHASES, USED
 
 _TASKS = ("first tile", "second tile", "payment", "gem step", "new place of the lifted gem", "end")
@@ -209,9 +225,7 @@ def _headline(view: View) -> str:
     if view.phase != END:
         task = _TASKS[view.phase] if view.players > 1 else "tile"
         return f"turn {view.turn + 1}: seat {view.actor}, {task}"
-    winners = [collection.label for collection in view.collections if collection.wins]
-    verb = "wins" if len(winners) == 1 else "share the win"
-    return f"end after {view.turn} turns: {' and '.join(winners)} {verb}"
+    return tell_result(view.turn, [collection.label for collection in view.collections if collection.wins])
 
 
 # --- text -------------------------------------------------------------------------------------------------
@@ -301,13 +315,11 @@ def draw_text(state: Any, seat: int | None, standing: Standing) -> str:
     lines = [_headline(view), "", *_board_text(view), "", header]
     lines += [_collection_text(view, owner) for owner in range(len(view.collections))]
     lines += [""] + [_token_text(collection) for collection in view.collections]
-    return "\n".join(line.rstrip() for line in [*lines, "", *_legend(view)]) + "\n"
+    return finish_text([*lines, "", *_legend(view)])
 
 
 # --- SVG --------------------------------------------------------------------------------------------------
 
-_INK, _FAINT, _PAPER, _CREAM, _GOLD, _RED = "#2E2C28", "#8B857A", "#F3EFE6", "#FBF6E9", "#C98A00", "#C62828"
-_LINE = "#DDD6C8"
 _SEAT_COLOURS = ("#7DB2F5", "#F0C23B", "#EDEDED", "#2FA66F")
 
 _SCENE_WIDTH = 1100
@@ -316,47 +328,37 @@ _TABLE = _TOP + ROWS * _PITCH + 22
 _ROW = 30
 
 
-def _disc(x: float, y: float, radius: float) -> str:
-    """Return the path of a disc."""
-    return f"M{x - radius} {y}a{radius} {radius} 0 1 0 {2 * radius} 0a{radius} {radius} 0 1 0 {-2 * radius} 0Z"
-
-
-# Filled and stroked part of each icon, about 20 units across.
 _SHAPES = {
-    "branches": ("", "M0 10V-10M0 5L-8 -3M0 1L8 -7"),
-    "moss": (_disc(0, -5, 4.6) + _disc(-5.2, 4.2, 4.6) + _disc(5.2, 4.2, 4.6), ""),
-    "dew_drops": ("M0 -10C3 -5 7 -1 7 3A7 7 0 0 1 -7 3C-7 -1 -3 -5 0 -10Z", ""),
-    "mushrooms": ("M-10 1A10 10 0 0 1 10 1ZM-3 3H3V10H-3Z", ""),
-    "flowers": (_disc(0, -6, 4) + _disc(6, 0, 4) + _disc(0, 6, 4) + _disc(-6, 0, 4), "M-4 -4L4 4M4 -4L-4 4"),
-    "web_spiders": ("", "M0 -9L8 -4.5V4.5L0 9L-8 4.5V-4.5ZM0 -9V9M8 -4.5L-8 4.5M-8 -4.5L8 4.5"),
-    "fruits": (_disc(-4.8, 5, 4.6) + _disc(4.8, 5, 4.6), "M-4.8 2L2 -9L4.8 2"),
-    "vines": ("", "M-9 6C-9 -12 0 -12 0 0C0 12 9 12 9 -6"),
-    "leaves": ("M-9 9C-10 -4 -3 -10 9 -9C10 3 4 10 -9 9Z", ""),
-    "moon": ("M4 -9A9.5 9.5 0 1 0 4 9A11 11 0 0 1 4 -9Z", ""),
-    "sun": (
-        _disc(0, 0, 4.6),
+    "branches": Shape("", "M0 10V-10M0 5L-8 -3M0 1L8 -7"),
+    "moss": Shape(disc(0, -5, 4.6) + disc(-5.2, 4.2, 4.6) + disc(5.2, 4.2, 4.6), ""),
+    "dew_drops": Shape("M0 -10C3 -5 7 -1 7 3A7 7 0 0 1 -7 3C-7 -1 -3 -5 0 -10Z", ""),
+    "mushrooms": Shape("M-10 1A10 10 0 0 1 10 1ZM-3 3H3V10H-3Z", ""),
+    "flowers": Shape(disc(0, -6, 4) + disc(6, 0, 4) + disc(0, 6, 4) + disc(-6, 0, 4), "M-4 -4L4 4M4 -4L-4 4"),
+    "web_spiders": Shape("", "M0 -9L8 -4.5V4.5L0 9L-8 4.5V-4.5ZM0 -9V9M8 -4.5L-8 4.5M-8 -4.5L8 4.5"),
+    "fruits": Shape(disc(-4.8, 5, 4.6) + disc(4.8, 5, 4.6), "M-4.8 2L2 -9L4.8 2"),
+    "vines": Shape("", "M-9 6C-9 -12 0 -12 0 0C0 12 9 12 9 -6"),
+    "leaves": Shape("M-9 9C-10 -4 -3 -10 9 -9C10 3 4 10 -9 9Z", ""),
+    "moon": Shape("M4 -9A9.5 9.5 0 1 0 4 9A11 11 0 0 1 4 -9Z", ""),
+    "sun": Shape(
+        disc(0, 0, 4.6),
         "M0 -9V-8M0 8V9M-9 0H-8M8 0H9M-6.4 -6.4L-5.7 -5.7M5.7 5.7L6.4 6.4M-6.4 6.4L-5.7 5.7M5.7 -5.7L6.4 -6.4",
     ),
-    "fire": ("M1 -10C2 -5 7 -3 7 3A7 7 0 0 1 -7 3C-7 0 -5 -2 -4 -5C-2 -4 -1 -2 -1 -1C1 -3 2 -6 1 -10Z", ""),
-    "plus": ("", "M-7 0H7M0 -7V7"),
+    "fire": Shape("M1 -10C2 -5 7 -3 7 3A7 7 0 0 1 -7 3C-7 0 -5 -2 -4 -5C-2 -4 -1 -2 -1 -1C1 -3 2 -6 1 -10Z", ""),
+    "plus": Shape("", "M-7 0H7M0 -7V7"),
 }
 
 
 def _icon(name: str, x: float, y: float, radius: float, colour: str) -> str:
     """Draw an icon around a point."""
-    filled, stroked = _SHAPES[name]
-    parts = [f'<path d="{filled}" fill="{colour}"/>'] if filled else []
-    if stroked:
-        parts.append(f'<path d="{stroked}" fill="none" stroke="{colour}" stroke-width="2.6" stroke-linecap="round"/>')
-    return f'<g transform="translate({x:g} {y:g}) scale({radius / 10:g})">{"".join(parts)}</g>'
+    return draw_shape(_SHAPES[name], x, y, radius, colour)
 
 
 def _diamond(x: float, y: float, seat: int, attributes: str, hollow: bool = False) -> str:
     """Draw a gem in its seat's colour, with the seat's number; hollow where it is gone."""
-    style = f'fill="{_PAPER}" stroke-dasharray="3 2.4"' if hollow else f'fill="{_SEAT_COLOURS[seat]}"'
+    style = f'fill="{PAPER}" stroke-dasharray="3 2.4"' if hollow else f'fill="{_SEAT_COLOURS[seat]}"'
     return (
         f'<g {attributes}><path d="M{x:g} {y - 13:g}L{x + 11:g} {y:g}L{x:g} {y + 13:g}L{x - 11:g} {y:g}Z" {style} '
-        f'stroke="{_INK}" stroke-width="1.6"/>{write(str(seat), x, y, 8, _INK, 0.5)}</g>'
+        f'stroke="{INK}" stroke-width="1.6"/>{write(str(seat), x, y, 8, INK, 0.5)}</g>'
     )
 
 
@@ -366,9 +368,9 @@ def _token(x: float, y: float, kind: int | None, attributes: str) -> str:
         inner = ""
     else:
         attributes += f' data-kind="{TOKENS[kind]}"'
-        inner = f"<title>{_name(kind)}</title>" + _icon(TOKENS[kind], x, y, 6.5, _INK)
+        inner = f"<title>{_name(kind)}</title>" + _icon(TOKENS[kind], x, y, 6.5, INK)
     return (
-        f'<g {attributes}><circle cx="{x:g}" cy="{y:g}" r="10" fill="{_CREAM}" stroke="{_INK}" '
+        f'<g {attributes}><circle cx="{x:g}" cy="{y:g}" r="10" fill="{CREAM}" stroke="{INK}" '
         f'stroke-width="1.4"/>{inner}</g>'
     )
 
@@ -388,18 +390,18 @@ def _box(cell: int, margin: int, style: str) -> str:
 def _tile(cell: int, tile: Tile | None) -> str:
     """Draw a tile with its symbols and its power, face down if unseen, or the place where one lay."""
     if tile is None:
-        return _box(cell, -6, f'fill="none" stroke="{_LINE}" stroke-width="1.5"')
+        return _box(cell, -6, f'fill="none" stroke="{LINE}" stroke-width="1.5"')
     if tile.spirit is None or tile.symbols is None or tile.power is None:
-        back = _box(cell, 0, f'fill="{_FAINT}"') + _box(cell, -8, f'fill="none" stroke="{_CREAM}" opacity="0.5"')
+        back = _box(cell, 0, f'fill="{FAINT}"') + _box(cell, -8, f'fill="none" stroke="{CREAM}" opacity="0.5"')
         return f'<g class="tile" data-cell="{cell}" data-spirit="hidden">{back}</g>'
     x, y = _corner(cell)
     name = SPIRITS[tile.spirit]
     attributes = f'class="tile" data-cell="{cell}" data-spirit="{name}" data-symbols="{tile.symbols}"'
     parts = [_box(cell, 0, f'fill="{COLOURS[tile.spirit]}"')]
     if tile.symbols == 1:
-        parts.append(_icon(name, x + 36, y + 33, 15, _CREAM))
+        parts.append(_icon(name, x + 36, y + 33, 15, CREAM))
     else:
-        parts += [_icon(name, x + 21, y + 27, 12, _CREAM), _icon(name, x + 51, y + 27, 12, _CREAM)]
+        parts += [_icon(name, x + 21, y + 27, 12, CREAM), _icon(name, x + 51, y + 27, 12, CREAM)]
     if tile.power >= 0:
         attributes += f' data-power="{POWERS[tile.power]}"'
         parts.append(_icon(POWERS[tile.power], x + 59, y + 14, 8, "#FFE08A"))
@@ -409,15 +411,15 @@ def _tile(cell: int, tile: Tile | None) -> str:
 def _board(view: View) -> list[str]:
     """Draw the forest: labels, tiles, and what lies on and marks them."""
     parts = [
-        write(str(column), _LEFT + column * _PITCH + _SIZE / 2, _TOP - 16, 9, _FAINT, 0.5) for column in range(COLUMNS)
+        write(str(column), _LEFT + column * _PITCH + _SIZE / 2, _TOP - 16, 9, FAINT, 0.5) for column in range(COLUMNS)
     ]
-    parts += [write(f"row {row}", 30, _TOP + row * _PITCH + _SIZE / 2, 9, _FAINT) for row in range(ROWS)]
+    parts += [write(f"row {row}", 30, _TOP + row * _PITCH + _SIZE / 2, 9, FAINT) for row in range(ROWS)]
     parts += [_tile(cell, tile) for cell, tile in enumerate(view.tiles)]
     for cell in sorted(view.takeable):
-        style = f'class="takeable" data-cell="{cell}" fill="none" stroke="{_GOLD}" stroke-width="3"'
+        style = f'class="takeable" data-cell="{cell}" fill="none" stroke="{GOLD}" stroke-width="3"'
         parts.append(_box(cell, 3, style))
     if view.paying >= 0:
-        style = f'class="paying" data-cell="{view.paying}" fill="none" stroke="{_RED}" stroke-width="4"'
+        style = f'class="paying" data-cell="{view.paying}" fill="none" stroke="{RED}" stroke-width="4"'
         parts.append(_box(view.paying, 3, style + ' stroke-dasharray="9 5"'))
     for cell, kind in view.tokens.items():
         x, y = _corner(cell)
@@ -433,16 +435,16 @@ def _board(view: View) -> list[str]:
 
 def _rule(y: float) -> str:
     """Draw a thin line across the table."""
-    return f'<path d="M30 {y:g}H{_SCENE_WIDTH - 36}" stroke="{_LINE}" stroke-width="1.5"/>'
+    return f'<path d="M30 {y:g}H{_SCENE_WIDTH - 36}" stroke="{LINE}" stroke-width="1.5"/>'
 
 
 def _owner(view: View, owner: int, y: float) -> str:
     """Name a seat at the start of a table row, bold where it has won."""
     collection = view.collections[owner]
-    text = write(collection.label, 30, y, 9, _INK)
+    text = write(collection.label, 30, y, 9, INK)
     if collection.wins:
         text = f'<g class="winner" data-seat="{owner}"><rect x="22" y="{y - 11:g}" width="84" height="22" rx="5" '
-        text += f'fill="#F6DD96"/>{write(collection.label, 30, y, 9, _INK)}</g>'
+        text += f'fill="{LAUREL}"/>{write(collection.label, 30, y, 9, INK)}</g>'
     return text
 
 
@@ -458,8 +460,8 @@ def _count(view: View, owner: int, icon: int, y: float) -> str:
         parts.append(f'<rect x="{x - 17:g}" y="{y - 11:g}" width="34" height="22" rx="5" fill="#DCE8CC"/>')
     if missing:
         attributes += ' data-missing="1"'
-        parts.append(write(f"-{MISSING_PENALTY}", x + 20, y, 7, _RED))
-    parts.append(write(str(count), x, y, 10, _RED if missing else _INK, 0.5))
+        parts.append(write(f"-{MISSING_PENALTY}", x + 20, y, 7, RED))
+    parts.append(write(str(count), x, y, 10, RED if missing else INK, 0.5))
     return f"<g {attributes}>{''.join(parts)}</g>"
 
 
@@ -468,8 +470,8 @@ def _count_table(view: View) -> list[str]:
     parts = []
     for icon, name in enumerate(view.icons):
         x = _LEFT + icon * _PITCH + _SIZE / 2
-        colour = COLOURS[icon] if icon < len(SPIRITS) else _INK
-        parts += [_icon(name, x, _TABLE, 9, colour), write(name.replace("_", " "), x, _TABLE + 20, 6.5, _INK, 0.5)]
+        colour = COLOURS[icon] if icon < len(SPIRITS) else INK
+        parts += [_icon(name, x, _TABLE, 9, colour), write(name.replace("_", " "), x, _TABLE + 20, 6.5, INK, 0.5)]
     for owner in range(len(view.collections)):
         y = _TABLE + 46 + owner * _ROW
         parts += [_rule(y - _ROW / 2), _owner(view, owner, y)]
@@ -484,7 +486,7 @@ _COLUMNS_AT = {"tiles": 140, "hand": 220, "out of the game": 370, "tokens": 550,
 def _number(name: str, owner: int, value: int, y: float) -> str:
     """Draw a number of the second table."""
     attributes = f'class="{name.split()[0]}" data-seat="{owner}" data-value="{value}"'
-    return f"<g {attributes}>{write(str(value), _COLUMNS_AT[name], y, 10, _INK)}</g>"
+    return f"<g {attributes}>{write(str(value), _COLUMNS_AT[name], y, 10, INK)}</g>"
 
 
 def _gems_of(name: str, owner: int, count: int, y: float) -> str:
@@ -500,14 +502,14 @@ def _tokens_of(collection: Collection, owner: int, y: float) -> str:
     x = _COLUMNS_AT["tokens"] + 10
     discs = [_token(x + 26 * i, y, kind, f'class="held" data-seat="{owner}"') for i, kind in enumerate(kinds)]
     names = ", ".join(map(_name, collection.tokens))
-    return "".join(discs) + write(names, x + 26 * len(kinds) - 4, y, 6.5, _INK)
+    return "".join(discs) + write(names, x + 26 * len(kinds) - 4, y, 6.5, INK)
 
 
 def _possession_table(view: View, top: float) -> list[str]:
     """Draw the table of tiles, gems, tokens and points."""
     names = ["tiles", "tokens"] + ["hand", "out of the game", "used +"] * (view.players > 1)
     names += ["points"] * (view.collections[0].points is not None)
-    parts = [write(name, _COLUMNS_AT[name], top, 7, _FAINT) for name in names]
+    parts = [write(name, _COLUMNS_AT[name], top, 7, FAINT) for name in names]
     for owner, collection in enumerate(view.collections):
         y = top + 28 + owner * _ROW
         parts += [_rule(y - _ROW / 2), _owner(view, owner, y), _number("tiles", owner, collection.tiles, y)]
@@ -533,14 +535,9 @@ def draw_scene(state: Any, seat: int | None, standing: Standing) -> str:
     second = _TABLE + 46 + len(view.collections) * _ROW + 16
     height = second + 28 + len(view.collections) * _ROW + 6
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_SCENE_WIDTH}" height="{height}" '
-        f'viewBox="0 0 {_SCENE_WIDTH} {height}" data-turn="{view.turn}" data-phase="{PHASES[view.phase]}" '
-        f'data-seat="{view.actor}">',
-        f'<rect width="{_SCENE_WIDTH}" height="{height}" fill="{_PAPER}"/>',
-        f'<g class="headline">{write(_headline(view), 30, 34, 14, _INK)}</g>',
+        f'<g class="headline">{write(_headline(view), 30, 34, 14, INK)}</g>',
         *_board(view),
         *_count_table(view),
         *_possession_table(view, second),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return finish_scene(_SCENE_WIDTH, height, view.turn, PHASES[view.phase], view.actor, parts)

@@ -1,13 +1,22 @@
-"""Letters and digits as strokes, so that a picture reads the same where no font is installed.
+"""What the drawings of all games share: colours, letters as strokes, shapes, and the frame of a picture.
 
-Each glyph stands on a grid of 5 by 7 points: pairs of digits are points (x, y), a blank lifts the pen.
+Letters are drawn, so that a picture reads the same where no font is installed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
+from typing import NamedTuple
 
+INK, FAINT, PAPER, CREAM, LINE = "#2E2C28", "#8B857A", "#F3EFE6", "#FBF6E9", "#DDD6C8"
+# What can be chosen, what is going on, and who has won.
+GOLD, RED, LAUREL = "#C98A00", "#C62828", "#F6DD96"
+
+# --- letters ----------------------------------------------------------------------------------------------
+
+# Each glyph stands on a grid of 5 by 7 points: pairs of digits are points (x, y), a blank lifts the pen.
 _GLYPHS = {
     " ": "",
     "A": "0602204246 0444",
@@ -111,3 +120,51 @@ def write(text: str, x: float, y: float, height: float, colour: str, anchor: flo
         f'<path class="text" data-text="{escape(text)}" d="{path}" fill="none" stroke="{colour}" '
         f'stroke-width="{_STROKE * height / _HEIGHT:.2f}" stroke-linecap="round" stroke-linejoin="round"/>'
     )
+
+
+# --- shapes -----------------------------------------------------------------------------------------------
+
+
+class Shape(NamedTuple):
+    """A picture of one colour around (0, 0), about 20 units across: path data of its filled and stroked parts."""
+
+    filled: str
+    stroked: str
+
+
+def disc(x: float, y: float, radius: float) -> str:
+    """Return the path data of a disc."""
+    return f"M{x - radius} {y}a{radius} {radius} 0 1 0 {2 * radius} 0a{radius} {radius} 0 1 0 {-2 * radius} 0Z"
+
+
+def draw_shape(shape: Shape, x: float, y: float, radius: float, colour: str) -> str:
+    """Draw a shape around a point."""
+    parts = [f'<path d="{shape.filled}" fill="{colour}"/>'] if shape.filled else []
+    if shape.stroked:
+        style = f'fill="none" stroke="{colour}" stroke-width="2.6" stroke-linecap="round"'
+        parts.append(f'<path d="{shape.stroked}" {style}/>')
+    return f'<g transform="translate({x:g} {y:g}) scale({radius / 10:g})">{"".join(parts)}</g>'
+
+
+# --- frame ------------------------------------------------------------------------------------------------
+
+
+def tell_result(turns: int, winners: Sequence[str]) -> str:
+    """Say who has won."""
+    verb = "wins" if len(winners) == 1 else "share the win"
+    return f"end after {turns} turns: {' and '.join(winners)} {verb}"
+
+
+def finish_text(lines: Iterable[str]) -> str:
+    """Join lines, none of them with blanks at its end."""
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def finish_scene(width: int, height: int, turn: int, phase: str, seat: int, parts: Iterable[str]) -> str:
+    """Return an SVG document on paper, which tells the turn, the phase and the seat to act (-1 at the end)."""
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" data-turn="{turn}" data-phase="{phase}" data-seat="{seat}">'
+    )
+    paper = f'<rect width="{width}" height="{height}" fill="{PAPER}"/>'
+    return "\n".join([opening, paper, *parts, "</svg>"]) + "\n"
