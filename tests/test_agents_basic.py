@@ -9,19 +9,22 @@ import numpy as np
 import pytest
 from forest_play import UNCOMPILED, games_to_play, snapshots
 
+from spirits_env import GAMES
 from spirits_env.agents import Agent, GreedyAgent, RandomAgent, make_agent
 from spirits_env.arena import evaluate
 from spirits_env.batch import Batch, Views
 from spirits_env.game import IllegalAction, stream
+from spirits_env.games import load
 from spirits_env.games.forest import GAME
 from spirits_env.state import State
 
 PLAYERS = [1, 2, 3, 4]
+TABLES = [(name, players) for name in GAMES for players in load(name).players]
 
 
-def match(agents: list[Agent], players: int, games: int, seed: int = 0) -> Batch:
-    """Play games to the end; agent `a` sits in seat `(a + game) % players`."""
-    batch = Batch("forest", games, players=players)
+def match(agents: list[Agent], players: int, games: int, seed: int = 0, game: str = "forest") -> Batch:
+    """Play games to the end; agent `a` sits in seat `(a + number of the game) % players`."""
+    batch = Batch(game, games, players=players)
     batch.reset(range(seed, seed + games))
     while True:
         open_lanes = np.flatnonzero(~batch.done)
@@ -36,11 +39,22 @@ def match(agents: list[Agent], players: int, games: int, seed: int = 0) -> Batch
 
 def batch_of(states: list[State], chance: int = 1) -> Batch:
     """Lanes with these games, all with the same chance for their agents."""
-    batch = Batch("forest", len(states), players=states[0].players)
+    batch = Batch(states[0].game, len(states), players=states[0].players)
     batch.states[:] = [state.record for state in states]
     batch.chance[:] = stream(chance)
     batch.restore(batch.snapshot())
     return batch
+
+
+def positions(game: str, players: int, seed: int) -> list[State]:
+    """A copy of a game at every decision and at the end, played at random."""
+    rng = np.random.default_rng(seed)
+    states = [State(game, players, seed)]
+    while states[-1].seat >= 0:
+        state = states[-1].copy()
+        state.play(rng.choice(state.legal_actions()))
+        states.append(state)
+    return states
 
 
 # --- random -----------------------------------------------------------------------------------------------
@@ -62,8 +76,9 @@ def test_random_is_uniform_over_the_legal_actions(plies: int) -> None:
     assert distance < len(legal) + 8 * math.sqrt(2 * len(legal))
 
 
-def test_random_draws_anew_at_every_decision_and_the_same_for_the_same_seed() -> None:
-    one, other = (match([RandomAgent(), RandomAgent()], 2, 4, seed=5) for _ in range(2))
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_random_draws_anew_at_every_decision_and_the_same_for_the_same_seed(game: str, players: int) -> None:
+    one, other = (match([RandomAgent()] * players, players, 4, seed=5, game=game) for _ in range(2))
     assert (one.states == other.states).all()
     assert (one.points == other.points).all()
     assert len({row.tobytes() for row in one.states}) == 4
@@ -72,9 +87,10 @@ def test_random_draws_anew_at_every_decision_and_the_same_for_the_same_seed() ->
 # --- strength ---------------------------------------------------------------------------------------------
 
 
-def test_greedy_beats_random_in_well_over_95_of_100_games_for_two() -> None:
+@pytest.mark.parametrize("game", GAMES)
+def test_greedy_beats_random_in_well_over_95_of_100_games_for_two(game: str) -> None:
     games = games_to_play(400, 4)
-    batch = match([GreedyAgent(), RandomAgent()], 2, games)
+    batch = match([GreedyAgent(), RandomAgent()], 2, games, game=game)
     utility = batch.utility[np.arange(games), np.arange(games) % 2]
     wins = (utility > 0).sum() + (utility == 0).sum() / 2
     assert wins / games > (0.7 if UNCOMPILED else 0.97)
@@ -91,18 +107,19 @@ def test_greedy_does_better_than_random_alone_and_among_more(players: int) -> No
 
 
 @pytest.mark.parametrize("agent", [RandomAgent(), GreedyAgent()], ids=str)
-@pytest.mark.parametrize("players", PLAYERS)
-def test_a_built_in_agent_is_never_illegal_over_many_games(players: int, agent: Agent) -> None:
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_a_built_in_agent_is_never_illegal_over_many_games(game: str, players: int, agent: Agent) -> None:
     # `ask` raises on the first illegal choice.
-    batch = match([agent] * players, players, games_to_play(250, 1), seed=1000)
+    batch = match([agent] * players, players, games_to_play(250, 1), seed=1000, game=game)
     assert batch.done.all()
     assert (batch.seat == -1).all()
 
 
+@pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("agent", ["random", "greedy"])
-def test_the_arena_counts_no_illegal_choice_of_a_built_in_agent_in_a_thousand_games(agent: str) -> None:
+def test_the_arena_counts_no_illegal_choice_of_a_built_in_agent_in_a_thousand_games(agent: str, game: str) -> None:
     # Unlike `ask`, the arena goes on and counts.
-    match = evaluate(agent, "random", games=games_to_play(1000, 2), seed=3).matches[0]
+    match = evaluate(agent, "random", game=game, games=games_to_play(1000, 2), seed=3).matches[0]
     assert match.games == games_to_play(1000, 2)
     assert (match.illegal, match.opponent_illegal, match.illegal_example) == (0, 0, "")
 
@@ -110,12 +127,16 @@ def test_the_arena_counts_no_illegal_choice_of_a_built_in_agent_in_a_thousand_ga
 # --- what an agent may know -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("players", PLAYERS)
-def test_greedy_chooses_the_same_whatever_is_hidden(players: int) -> None:
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_greedy_chooses_the_same_whatever_is_hidden(game: str, players: int) -> None:
     different = 0
-    for state in snapshots(players, 8)[: -1 : 20 if UNCOMPILED else 2]:
+    for state in positions(game, players, 8)[: -1 : 20 if UNCOMPILED else 2]:
         others = [state.redealt(state.seat, seed) for seed in range(3)]
-        different += any((other.record["token"] != state.record["token"]).any() for other in others)
+        for other in others:
+            # Every re-deal has a generator of its own; what lies hidden is told by the rest.
+            plain = other.copy()
+            plain.record["rng"] = state.record["rng"]
+            different += plain != state
         for chance in range(2):
             batch = batch_of([state, *others], chance)
             actions = batch.ask(GreedyAgent(), batch.lanes)
@@ -124,14 +145,15 @@ def test_greedy_chooses_the_same_whatever_is_hidden(players: int) -> None:
     assert different > 0
 
 
-@pytest.mark.parametrize("players", PLAYERS)
-def test_the_estimate_is_the_same_whatever_is_hidden_from_the_seat(players: int) -> None:
-    for state in snapshots(players, 9)[:: 20 if UNCOMPILED else 3]:
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_the_estimate_is_the_same_whatever_is_hidden_from_the_seat(game: str, players: int) -> None:
+    rules = load(game)
+    for state in positions(game, players, 9)[:: 20 if UNCOMPILED else 3]:
         for seat in range(players):
-            value = GAME.evaluate(state.record, seat)
+            value = rules.evaluate(state.record, seat)
             assert math.isfinite(value)
             for seed in range(3):
-                assert GAME.evaluate(state.redealt(seat, seed).record, seat) == value
+                assert rules.evaluate(state.redealt(seat, seed).record, seat) == value
 
 
 def test_the_estimate_rises_with_what_is_good_for_the_seat() -> None:
@@ -146,8 +168,9 @@ def test_the_estimate_rises_with_what_is_good_for_the_seat() -> None:
 
 
 @pytest.mark.parametrize("agent", [RandomAgent(), GreedyAgent()], ids=str)
-def test_asking_an_agent_changes_nothing_but_its_generator(agent: Agent) -> None:
-    batch = Batch("forest", 6, players=3)
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_asking_an_agent_changes_nothing_but_its_generator(game: str, players: int, agent: Agent) -> None:
+    batch = Batch(game, 6, players)
     batch.reset(range(6))
     states, mask, chance = batch.states.copy(), batch.mask.copy(), batch.chance.copy()
     lanes = np.array([1, 4])
@@ -160,8 +183,9 @@ def test_asking_an_agent_changes_nothing_but_its_generator(agent: Agent) -> None
 
 
 @pytest.mark.parametrize("agent", [RandomAgent(), GreedyAgent()], ids=str)
-def test_an_agent_chooses_the_same_for_one_view_as_for_many(agent: Agent) -> None:
-    batch = Batch("forest", 5, players=2)
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_an_agent_chooses_the_same_for_one_view_as_for_many(game: str, players: int, agent: Agent) -> None:
+    batch = Batch(game, 5, players)
     batch.reset(range(5))
     together = batch.ask(agent, batch.lanes)
     batch.reset(range(5))

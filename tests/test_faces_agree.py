@@ -1,14 +1,31 @@
 """One seed and one line of play is one game on every face, move by move."""
 
 import zlib
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from spirits_env import Agent, Batch, SingleEnv, State, VectorEnv, forest_v0
+from spirits_env import GAMES, Agent, Batch, SingleEnv, State, VectorEnv
+from spirits_env.games import load
 
 SEEDS = range(6)
-OPTIONS = ({}, {"reward": "margin"}, {"forced_steal": False})
+# Every player count with the default options, and with each other choice of each.
+TABLES = [
+    (game, players, options)
+    for game in GAMES
+    for players in load(game).players
+    for options in [
+        {},
+        *(
+            {option.name: choice}
+            for option in load(game).options
+            for choice in option.choices
+            if choice != option.default
+        ),
+    ]
+]
+SEVERAL = [table for table in TABLES if table[1] > 1]
 
 
 def choice(observation, mask):
@@ -26,9 +43,9 @@ class Hashing(Agent):
         return choice(view.observation[0], view.mask[0])
 
 
-def line(players, seed, options):
+def line(game, players, seed, options):
     """One game on the value itself: per ply the seat, its view and mask and its choice; then the game."""
-    state = State(players=players, seed=seed, **options)
+    state = State(game, players, seed, **options)
     plies = []
     while state.seat >= 0:
         seat, observation, mask = state.seat, state.observation(state.seat), state.mask()
@@ -38,12 +55,12 @@ def line(players, seed, options):
     return plies, state
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("players", [2, 3, 4])
-@pytest.mark.parametrize("make", [forest_v0.raw_env, forest_v0.env])
-def test_the_pettingzoo_face_plays_the_game_of_the_value(make, players, options):
+@pytest.mark.parametrize(("game", "players", "options"), SEVERAL)
+@pytest.mark.parametrize("face", ["raw_env", "env"])
+def test_the_pettingzoo_face_plays_the_game_of_the_value(face, game, players, options):
+    make = getattr(import_module(f"spirits_env.{game}_v{GAMES[game].version}"), face)
     for seed in SEEDS:
-        plies, final = line(players, seed, options)
+        plies, final = line(game, players, seed, options)
         env = make(players=players, **options)
         env.reset(seed=seed)
         for seat, observation, mask, action in plies:
@@ -57,12 +74,11 @@ def test_the_pettingzoo_face_plays_the_game_of_the_value(make, players, options)
         assert env.unwrapped.game_state == final
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("players", [1, 2, 3, 4])
-def test_the_lanes_of_a_batch_play_the_games_of_values_while_they_drift_apart(players, options):
-    batch = Batch("forest", len(SEEDS), players, options)
+@pytest.mark.parametrize(("game", "players", "options"), TABLES)
+def test_the_lanes_of_a_batch_play_the_games_of_values_while_they_drift_apart(game, players, options):
+    batch = Batch(game, len(SEEDS), players, options)
     batch.reset(list(SEEDS))
-    lines = [line(players, seed, options) for seed in SEEDS]
+    lines = [line(game, players, seed, options) for seed in SEEDS]
     for ply in range(max(len(plies) for plies, _ in lines)):
         lanes = np.array([lane for lane, (plies, _) in enumerate(lines) if ply < len(plies)])
         for lane in lanes:
@@ -85,13 +101,12 @@ def check_ends_alike(observation, info, seat, final):
     assert np.flatnonzero(info["winners"]).tolist() == final.winners()
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("players", [1, 2, 3, 4])
-def test_the_single_face_plays_the_game_of_the_value_in_every_seat(players, options):
+@pytest.mark.parametrize(("game", "players", "options"), TABLES)
+def test_the_single_face_plays_the_game_of_the_value_in_every_seat(game, players, options):
     for seat in range(players):
-        env = SingleEnv(players=players, seat=seat, opponents=Hashing(), **options)
+        env = SingleEnv(game, players, seat, Hashing(), **options)
         for seed in SEEDS:
-            plies, final = line(players, seed, options)
+            plies, final = line(game, players, seed, options)
             seen, info = env.reset(seed=seed)
             for acting, observation, mask, action in plies:
                 if acting == seat:
@@ -103,11 +118,11 @@ def test_the_single_face_plays_the_game_of_the_value_in_every_seat(players, opti
             check_ends_alike(seen, info, seat, final)
 
 
-@pytest.mark.parametrize("players", [1, 2, 3, 4])
-def test_the_vector_face_plays_the_games_of_values_while_its_lanes_drift_apart(players):
+@pytest.mark.parametrize(("game", "players", "options"), TABLES)
+def test_the_vector_face_plays_the_games_of_values_while_its_lanes_drift_apart(game, players, options):
     seat = players - 1
-    env = VectorEnv(len(SEEDS), players=players, seat=seat, opponents=Hashing())
-    lines = [line(players, seed, {}) for seed in SEEDS]
+    env = VectorEnv(len(SEEDS), game, players, seat, Hashing(), **options)
+    lines = [line(game, players, seed, options) for seed in SEEDS]
     own = [[ply for ply in plies if ply[0] == seat] for plies, _ in lines]
     seen, infos = env.reset(seed=0)
     for step in range(max(len(plies) for plies in own)):
@@ -118,7 +133,8 @@ def test_the_vector_face_plays_the_games_of_values_while_its_lanes_drift_apart(p
                 assert (seen[lane] == observation).all()
                 assert (infos["action_mask"][lane] == mask).all()
         seen, _, over, _, infos = env.step(actions)
-        for lane in np.flatnonzero(over):
-            if step == len(own[lane]) - 1:
+        for lane, plies in enumerate(own):
+            if step == len(plies) - 1:
+                assert over[lane]
                 outcome = {name: infos[name][lane] for name in ("returns", "scores", "winners")}
                 check_ends_alike(seen[lane], outcome, seat, lines[lane][1])

@@ -12,15 +12,29 @@ import pettingzoo
 import pytest
 
 import spirits_env
-from spirits_env import aec, forest_v0
+from spirits_env import GAMES, aec, forest_v0
+from spirits_env.games import load
 
 ROOT = Path(__file__).parent.parent
-NUMBERS = {"spirits/Forest-v0": 2, "spirits/ForestSolo-v0": 1}
+# Every id, and how many play when nothing is said.
+NUMBERS = {
+    f"spirits/{name}-v{listing.version}": fixed.get("players", 2)
+    for listing in GAMES.values()
+    for name, fixed in listing.ids.items()
+}
+MODULES = {game: f"{game}_v{listing.version}" for game, listing in GAMES.items()}
+# The ids that fix nothing, one for each game.
+PLAIN = {
+    game: f"spirits/{name}-v{listing.version}"
+    for game, listing in GAMES.items()
+    for name, fixed in listing.ids.items()
+    if not fixed
+}
 
 
-def run(code, *flags, **environment):
+def run(code, *flags, arguments=(), **environment):
     done = subprocess.run(
-        [sys.executable, *flags, "-c", code],
+        [sys.executable, *flags, "-c", code, *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -37,11 +51,12 @@ def test_importing_the_package_imports_nothing_heavy_and_no_old_gym():
     assert run(code, "-W", "error") == "[]"
 
 
-def test_playing_imports_no_renderer_and_no_training_library():
+@pytest.mark.parametrize("game", GAMES)
+def test_playing_imports_no_renderer_and_no_training_library(game):
     heavy = ("torch", "pygame", "matplotlib", "PIL", "resvg_py", "onnxruntime", "stable_baselines3", "gym")
     code = (
-        "import sys, gymnasium; from spirits_env import forest_v0; env = forest_v0.env(render_mode='rgb_array');"
-        "env.reset(seed=1); gymnasium.make('spirits/Forest-v0').reset(seed=1);"
+        f"import sys, gymnasium; from spirits_env import {MODULES[game]} as module;"
+        f"env = module.env(render_mode='rgb_array'); env.reset(seed=1); gymnasium.make('{PLAIN[game]}').reset(seed=1);"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     assert run(code) == "[]"
@@ -59,9 +74,11 @@ def test_an_id_without_prefix_is_known_after_the_import_only():
     assert run(code) == "spirits/Forest-v0"
 
 
-WORKERS = """
+WORKERS = f"""
 import multiprocessing, sys
 import gymnasium
+
+NAMES = {[f"spirits_env:{name}" for name in NUMBERS]}
 
 def make(name):
     env = gymnasium.make(name)
@@ -71,7 +88,7 @@ def make(name):
 if __name__ == "__main__":
     for method in sys.argv[1:]:
         with multiprocessing.get_context(method).Pool(1) as pool:
-            print(method, pool.map(make, ["spirits_env:spirits/Forest-v0"])[0])
+            print(method, *pool.map(make, NAMES))
     print("spirits_env" in sys.modules)
 """
 
@@ -82,10 +99,11 @@ def test_a_prefixed_id_works_in_workers_whose_parent_never_imported_the_package(
     methods = ["spawn"] if sys.platform == "win32" else ["spawn", "forkserver"]
     done = subprocess.run([sys.executable, script, *methods], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    env = gymnasium.make("spirits/Forest-v0")
-    _, info = env.reset(seed=3)
-    legal = int(info["action_mask"].sum())
-    assert done.stdout.split() == [word for method in methods for word in (method, str(legal))] + ["False"]
+    legal = []
+    for name in NUMBERS:
+        _, info = gymnasium.make(name).reset(seed=3)
+        legal.append(str(int(info["action_mask"].sum())))
+    assert done.stdout.split() == [word for method in methods for word in (method, *legal)] + ["False"]
 
 
 def test_importing_twice_registers_once_and_without_warnings():
@@ -127,23 +145,29 @@ def test_the_solitaire_is_for_one_player_alone():
             make("spirits/ForestSolo-v0", players=2)
 
 
-def test_the_multi_agent_environment_is_in_pettingzoos_registry():
-    env = pettingzoo.make("aec", "spirits/Forest-v0", players=3)
+@pytest.mark.parametrize("game", GAMES)
+def test_the_multi_agent_environment_is_in_pettingzoos_registry(game):
+    env = pettingzoo.make("aec", PLAIN[game])
     assert isinstance(env.unwrapped, aec.RawEnv)
-    assert len(env.possible_agents) == 3
+    assert env.metadata["name"] == MODULES[game]
+    assert len(env.possible_agents) == 2
     assert not any(name.startswith("spirits/") for name in pettingzoo.parallel_registry)
+
+
+def test_the_arguments_of_a_multi_agent_environment_go_through_pettingzoos_registry():
+    assert len(pettingzoo.make("aec", "spirits/Forest-v0", players=3).possible_agents) == 3
 
 
 def test_gymnasium_knows_no_multi_agent_environment():
     for spec in gymnasium.registry.values():
-        assert "spirits_env.aec" not in str(spec.entry_point)
-        assert "spirits_env.forest_v0" not in str(spec.entry_point)
+        for module in ("aec", *MODULES.values()):
+            assert f"spirits_env.{module}" not in str(spec.entry_point)
 
 
 def test_an_older_pettingzoo_without_a_registry_is_no_hindrance():
     code = (
         "import pettingzoo; del pettingzoo.register; import spirits_env, gymnasium;"
-        "print('spirits/Forest-v0' in gymnasium.registry)"
+        f"print(all(name in gymnasium.registry for name in {list(NUMBERS)}))"
     )
     assert run(code, "-W", "error") == "True"
 
@@ -161,8 +185,9 @@ def test_the_version_is_that_of_the_package():
 
 
 HASHED_GAME = """
+import importlib, sys
 import gymnasium, numpy as np
-from spirits_env import forest_v0
+module, name, players = sys.argv[1:]
 def trace(env):
     text = []
     env.reset(seed=5)
@@ -172,8 +197,9 @@ def trace(env):
         env.step(None if over else int(np.flatnonzero(observation["action_mask"])[-1]))
     return text
 import hashlib
-digest = hashlib.sha256(repr(trace(forest_v0.raw_env(players=3))).encode())
-env = gymnasium.make("spirits/Forest-v0", seat="rotate", opponents="greedy")
+make = importlib.import_module(f"spirits_env.{module}").raw_env
+digest = hashlib.sha256(repr(trace(make(players=int(players)))).encode())
+env = gymnasium.make(f"spirits_env:{name}", seat="rotate", opponents="greedy")
 observation, info = env.reset(seed=5)
 over = False
 while not over:
@@ -183,31 +209,38 @@ print(digest.hexdigest(), info["returns"])
 """
 
 
-def test_one_seed_is_one_game_in_every_process_whatever_the_hash_seed():
-    assert run(HASHED_GAME, PYTHONHASHSEED="1") == run(HASHED_GAME, PYTHONHASHSEED="2")
+@pytest.mark.parametrize("game", GAMES)
+def test_one_seed_is_one_game_in_every_process_whatever_the_hash_seed(game):
+    arguments = (MODULES[game], PLAIN[game], str(load(game).players[-1]))
+    one, other = (run(HASHED_GAME, arguments=arguments, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    assert one == other
 
 
 ILLEGAL = """
+import sys
 import numpy as np
-from spirits_env import IllegalAction, SingleEnv, VectorEnv, forest_v0
+from spirits_env import IllegalAction, SingleEnv, VectorEnv
+from spirits_env.aec import RawEnv
+game = sys.argv[1]
 def refused(call, *arguments):
     try:
         call(*arguments)
     except IllegalAction:
         return True
     return False
-raw = forest_v0.raw_env()
+raw = RawEnv(game)
 raw.reset(seed=1)
 before = raw.game_state
 illegal = int(np.flatnonzero(raw.observe(raw.agent_selection)["action_mask"] == 0)[0])
-answers = [refused(raw.step, action) for action in (illegal, -1, 59, 2**70, None, 1.0, "0", np.uint64(2**64 - 1))]
+answers = [refused(raw.step, action) for action in (illegal, -1, 10_000, 2**70, None, 1.0, "0", np.uint64(2**64 - 1))]
 answers.append(raw.game_state == before and raw.record()["actions"] == [])
-single, vector = SingleEnv(), VectorEnv(2)
+single, vector = SingleEnv(game), VectorEnv(2, game)
 single.reset(seed=1), vector.reset(seed=1)
 answers += [refused(single.step, None), refused(single.step, 1.5), refused(vector.step, [0.0, 1.0])]
 print(__debug__, all(answers), answers)
 """
 
 
-def test_illegal_actions_are_refused_under_python_o():
-    assert run(ILLEGAL, "-O").startswith("False True")
+@pytest.mark.parametrize("game", GAMES)
+def test_illegal_actions_are_refused_under_python_o(game):
+    assert run(ILLEGAL, "-O", arguments=[game]).startswith("False True")
