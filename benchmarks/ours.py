@@ -147,6 +147,7 @@ def _playouts(states, chance, mask, plies):  # type: ignore[no-untyped-def]
             play(state, actions[0])  # type: ignore[name-defined]  # noqa: F821
             if state.seat < 0:
                 deal(state)  # type: ignore[name-defined]  # noqa: F821
+                begin(state)  # type: ignore[name-defined]  # noqa: F821
 
 
 def rules_playouts(game: str, players: int) -> Trial:

@@ -23,6 +23,7 @@ from spirits_env.game import Game, IllegalAction, fork, stream
 
 # The names a kernel below finds bound to its game's functions.
 deal: Any
+begin: Any
 legal: Any
 play: Any
 observe: Any
@@ -36,6 +37,9 @@ write_outcome: Any
 step: Any
 
 NO_LANE = -1
+
+# What the stepping loop does in each lane: play a decision, deal a new game, or begin one from a set-up.
+PLAY, DEAL, BEGIN = range(3)
 
 
 @njit
@@ -59,26 +63,28 @@ def _write_outcome(state, utility, points, won):
     returns(state, points, won, utility)
 
 
-def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, done, utility, points, won):
-    """Play one decision in each lane (or deal it anew, if `fresh`), and write what the next seat to act sees.
+def _step(states, lanes, actions, what, autoreset, mask, observation, seat, done, utility, points, won):
+    """Play one decision in each lane, deal it or begin it, and write what the next seat to act sees.
 
     Nothing is played if any action is illegal: the first such position in `lanes` is returned, else NO_LANE. Dealing
     and playing share this loop because most of the time it takes to compile goes into what both need.
     """
-    if not fresh:
+    if what == PLAY:
         wrong = first_illegal(lanes, actions, mask)
         if wrong != NO_LANE:
             return wrong
     for j in range(lanes.shape[0]):
         i = lanes[j]
         state = states[i]
-        if not fresh:
+        if what == PLAY:
             play(state, actions[j])
-        done[i] = state.seat < 0 and not fresh
+        done[i] = state.seat < 0 and what == PLAY
         if done[i]:
             write_outcome(state, utility[i], points[i], won[i])
-        if fresh or (autoreset and done[i]):
+        if what == DEAL or (autoreset and done[i]):
             deal(state)
+        if what != PLAY or (autoreset and done[i]):
+            begin(state)
         seat[i] = state.seat
         legal(state, mask[i])
         observe(state, max(state.seat, 0), observation[i])
@@ -86,10 +92,10 @@ def _step(states, lanes, actions, fresh, autoreset, mask, observation, seat, don
 
 
 def _step_threads(
-    states, lanes, actions, fresh, autoreset, mask, observation, seat, done, utility, points, won, threads
+    states, lanes, actions, what, autoreset, mask, observation, seat, done, utility, points, won, threads
 ):
     """Do as `_step` does, in several threads, each on its share of the lanes with the loop of one thread."""
-    if not fresh:
+    if what == PLAY:
         wrong = first_illegal(lanes, actions, mask)
         if wrong != NO_LANE:
             return wrong
@@ -100,7 +106,7 @@ def _step_threads(
             states,
             lanes[part],
             actions[part],
-            fresh,
+            what,
             autoreset,
             mask,
             observation,
@@ -180,7 +186,7 @@ def _bind(template: Callable[..., Any], game: Game, tag: str, parallel: bool = F
     loop is one, with its own globals. Its name carries the hash of all sources it is compiled from, because
     Numba itself only looks at the file of the outermost function.
     """
-    names = ("deal", "legal", "play", "observe", "scores", "winners", "returns", "redeal", "evaluate")
+    names = ("deal", "begin", "legal", "play", "observe", "scores", "winners", "returns", "redeal", "evaluate")
     bindings = {name: getattr(game, name) for name in names} | loops
     label = f"{tag}{template.__name__}"
     bound = FunctionType(template.__code__, {**template.__globals__, **bindings}, label)
@@ -190,7 +196,16 @@ def _bind(template: Callable[..., Any], game: Game, tag: str, parallel: bool = F
 
 @cache
 def kernels(game: Game) -> Kernels:
-    """Return a game's compiled loops, compiled at first use and kept on disk."""
+    """Return a game's compiled loops, compiled at first use and kept on disk.
+
+    Raises:
+        ValueError: If the game is not in the list of games, whose names tell the loops on disk apart.
+    """
+    if game.name not in games.GAMES or games.load(game.name) is not game:
+        raise ValueError(
+            f"The game {game.name!r} is not the one that the list of games has under this name; "
+            "put it into spirits_env.games.GAMES under a name of its own."
+        )
     tag = f"{game.name}_{_source_hash(game)}"
     outcome_of_one = _bind(_write_outcome, game, tag)
     step = _bind(_step, game, tag, write_outcome=outcome_of_one)
@@ -391,17 +406,11 @@ class Batch:
         elif not self.states["rng"][lanes].all():
             raise ValueError("These games were never seeded; give seeds to the first reset.")
         if setup is None:
-            self._run(lanes, lanes, fresh=True)
+            self._run(lanes, lanes, DEAL)
         else:
-            self._start(lanes, setup)
-        self.done[lanes] = False
-
-    def _start(self, lanes: np.ndarray, setup: Mapping[str, Any]) -> None:
-        """Start some lanes from a checked set-up."""
-        for lane in lanes:
-            self.game.fill_setup(self.states[lane], setup)
-        self.seat[lanes] = self.states["seat"][lanes]
-        self.observation[lanes], self.mask[lanes] = self.view(lanes, np.maximum(self.seat[lanes], 0))
+            for lane in lanes:
+                self.game.fill_setup(self.states[lane], setup)
+            self._run(lanes, lanes, BEGIN)
 
     def step(self, actions: np.ndarray, lanes: np.ndarray | None = None) -> None:
         """Play one decision in each of some lanes (all by default).
@@ -420,17 +429,17 @@ class Batch:
                 f"The actions were an array of shape {actions.shape} and dtype {actions.dtype}; "
                 f"give whole numbers of shape {lanes.shape}."
             )
-        wrong = self._run(lanes, actions.astype(np.int64, copy=False), fresh=False)
+        wrong = self._run(lanes, actions.astype(np.int64, copy=False), PLAY)
         if wrong != NO_LANE:
             lane = lanes[wrong]
             error = self.game.refusal(int(actions[wrong]), int(self.states["phase"][lane]), self.mask[lane])
             raise IllegalAction(f"In game {lane}: {error}")
 
-    def _run(self, lanes: np.ndarray, actions: np.ndarray, fresh: bool) -> int:
-        """Run the compiled loop over some lanes; `actions` are not looked at when `fresh` games are dealt."""
+    def _run(self, lanes: np.ndarray, actions: np.ndarray, what: int) -> int:
+        """Run the compiled loop over some lanes; `actions` are looked at where they are played alone."""
         if self.threads > 1 and self.threads != get_num_threads():
             set_num_threads(self.threads)
-        arguments = (self.states, lanes, actions, fresh, self.autoreset, *self._buffers)
+        arguments = (self.states, lanes, actions, what, self.autoreset, *self._buffers)
         if self.threads > 1:
             return self._kernels.step_threads(*arguments, self.threads)
         return self._kernels.step(*arguments)

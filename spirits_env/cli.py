@@ -29,7 +29,7 @@ def _option(text: str) -> tuple[str, Any]:
     """Read `name=value`; true, false and whole numbers are taken as such."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is no option; write name=value, for example forced_steal=false")
+        raise argparse.ArgumentTypeError(f"{text!r} is no option; write name=value, for example reward=margin")
     known: dict[str, Any] = {"true": True, "false": False}
     if value.lower() in known:
         return name, known[value.lower()]

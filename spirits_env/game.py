@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -38,6 +38,33 @@ def shown(value: Any) -> str:
 def is_whole(value: Any) -> bool:
     """Tell whether a value is a whole number of Python's or NumPy's; True and False are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_keys(value: Any, what: str, keys: Sequence[str], optional: Sequence[str] = ()) -> None:
+    """Demand a mapping with exactly these keys, and perhaps some of the optional ones.
+
+    Raises:
+        ValueError: If it is none; the message calls it `what`.
+    """
+    if not isinstance(value, Mapping):
+        raise ValueError(f"The {what} was a {type(value).__name__}; give a dict with the keys {', '.join(keys)}.")
+    if set(value) - set(optional) != set(keys):
+        given = ", ".join(shown(key) for key in value) or "none"
+        more = ", and may have " + ", ".join(f'"{key}"' for key in optional) if optional else ""
+        raise ValueError(f"The {what} has the keys {given}; it needs exactly {', '.join(keys)}{more}.")
+
+
+def check_list(value: Any, what: str, length: int) -> Sequence[Any]:
+    """Return a value that is a list of a given length.
+
+    Raises:
+        ValueError: If it is none; the message calls it `what`.
+    """
+    listed = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    if not listed or len(value) != length:
+        size = f"{len(value)} entries" if listed else f"a {type(value).__name__}"
+        raise ValueError(f"The {what} has {size}; it needs a list of {length}.")
+    return value
 
 
 def stream(*keys: int) -> int:
@@ -315,31 +342,6 @@ class Layout(Mapping[str, slice]):
         return {p.name: observation[..., self[p.name]].reshape(*lead, *p.shape) for p in self.slices}
 
 
-@dataclass(frozen=True)
-class Board:
-    """How a game's observation and actions lie on rows of tiles, for networks that share weights over cells.
-
-    The action table starts with the ends (`2 * row + side`) and goes on with the cells, row by row.
-
-    Attributes:
-        rows: Number of rows.
-        columns: Cells in a row.
-        planes: Slices that hold planes of cells, in order, from the start of the observation.
-        present: The plane that tells where a tile lies.
-        icons: Slices with one plane per icon, in the order of the counts.
-        counts: Slices with one entry per icon (or one row of such per seat, the observer's first).
-        picked: Slices with one entry per icon of the first of `icons` that mark some of them.
-    """
-
-    rows: int
-    columns: int
-    planes: tuple[str, ...]
-    present: str
-    icons: tuple[str, ...]
-    counts: tuple[str, ...]
-    picked: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Game:
     """Everything the shared code knows of a game.
@@ -359,7 +361,8 @@ class Game:
         options: Rule and reward options.
         layout: The observation.
         max_plies: No game has more decisions than this.
-        deal: `(state)`: a new game from the state's generator for its players and options.
+        deal: `(state)`: deals from the state's generator what a set-up holds, for its players and options.
+        begin: `(state)`: puts all else in its place, up to the first decision of a game that was dealt or set up.
         legal: `(state, mask)`: writes 0/1 for every action of the seat to act; never all 0 before the end.
         play: `(state, action)`: one legal decision; ends in the next real decision or in the end.
         observe: `(state, seat, out)`: writes what that seat may know.
@@ -370,11 +373,12 @@ class Game:
         redeal: `(state, seat)`: redraws all that the seat can't know, consistent with what it sees.
         evaluate: `(state, seat) -> float`: a hand-made estimate of the seat's prospects from what it may know.
         worst_return: `(players, options) -> float`: a bound no real game goes below; the price of forfeiting.
-        fill_setup: `(state, setup)`: puts a checked JSON set-up into a dealt record, or raises ValueError.
+        fill_setup: `(state, setup)`: puts a checked JSON set-up into a record, for `begin`, or raises ValueError.
         read_setup: `(state) -> setup`: the JSON set-up that a state was dealt from.
         draw_text: `(state, seat, standing) -> str`: the board as text from a seat's view, or all-seeing for None.
         draw_scene: `(state, seat, standing) -> str`: the same as an SVG document.
-        board: How tiles lie in rows, or None for a game without such a board.
+        board: How observation and actions lie on a board, in terms of a network that is made for such boards (see
+            `training.networks`); None for a game that plain networks serve.
     """
 
     name: str
@@ -389,6 +393,7 @@ class Game:
     layout: Layout
     max_plies: int
     deal: Callable[..., Any]
+    begin: Callable[..., Any]
     legal: Callable[..., Any]
     play: Callable[..., Any]
     observe: Callable[..., Any]
@@ -402,7 +407,7 @@ class Game:
     read_setup: Callable[[Any], dict[str, Any]]
     draw_text: Callable[[Any, int | None, Standing], str]
     draw_scene: Callable[[Any, int | None, Standing], str]
-    board: Board | None = None
+    board: Any = None
 
     def check_players(self, players: Any) -> int:
         """Return the player count as an int.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spirits_env import games
-from spirits_env.game import shown
+from spirits_env.game import check_keys, shown
 from spirits_env.state import State
 
 KEYS = ("game", "version", "players", "options", "setup", "actions", "scores", "winners")
@@ -92,11 +92,7 @@ def replay(record: Any, plies: int | None = None) -> State:
 
 def _start(record: Any) -> State:
     """Check a record's head and deal its set-up."""
-    if not isinstance(record, Mapping):
-        raise ValueError(f"The record was a {type(record).__name__}; give a dict with the keys {', '.join(KEYS)}.")
-    if set(record) != set(KEYS):
-        given = ", ".join(repr(key) for key in record) or "none"
-        raise ValueError(f"The record has the keys {given}; it needs exactly {', '.join(KEYS)}.")
+    check_keys(record, "record", KEYS)
     if not isinstance(record["game"], str) or not isinstance(record["options"], Mapping):
         raise ValueError("The record needs a game name and a dict of options.")
     if not isinstance(record["setup"], Mapping):

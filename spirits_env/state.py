@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spirits_env import games
-from spirits_env.batch import NO_LANE, Buffers, copied, kernels
+from spirits_env.batch import BEGIN, DEAL, NO_LANE, PLAY, Buffers, copied, kernels
 from spirits_env.game import Game, Standing, is_whole, shown, stream
 
 _ONLY = np.zeros(1, np.int64)
@@ -84,13 +84,10 @@ class State:
         states = copied(self._states)
         if seed is not None:
             states["rng"] = stream(seed)
-        if setup is None:
-            self._states = states
-            self._run(fresh=True)
-        else:
+        if setup is not None:
             self.game.fill_setup(states[0], setup)
-            self._states = states
-            self._refresh()
+        self._states = states
+        self._run(DEAL if setup is None else BEGIN)
         self.history: list[int] = []
         self.seat = int(states["seat"][0])
 
@@ -172,15 +169,15 @@ class State:
             self._action[0] = number
         except OverflowError:
             raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0]) from None
-        wrong = self._run(fresh=False)
+        wrong = self._run(PLAY)
         if wrong != NO_LANE:
             raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0])
         self.history.append(number)
         self.seat = int(self._seat[0])
 
-    def _run(self, fresh: bool) -> int:
-        """Run the compiled loop on the game: deal it, or play `_action`."""
-        return self._kernels.step(self._states, _ONLY, self._action, fresh, False, *self._buffers)
+    def _run(self, what: int) -> int:
+        """Run the compiled loop on the game: play `_action`, deal it or begin it."""
+        return self._kernels.step(self._states, _ONLY, self._action, what, False, *self._buffers)
 
     def _outcome(self) -> None:
         """Fill the outcome buffers from the record."""

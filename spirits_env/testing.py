@@ -30,7 +30,7 @@ from spirits_env import GAMES, env_id, record
 from spirits_env import games as list_of_games
 from spirits_env.agents import BUILT_IN, Agent, make_agent
 from spirits_env.batch import Batch, Views, kernels
-from spirits_env.game import Board, Game, IllegalAction, Layout, is_whole, shown
+from spirits_env.game import Game, IllegalAction, Layout, is_whole, shown
 from spirits_env.state import State
 
 _SNAKE_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -238,8 +238,6 @@ def _check_facts(plan: _Plan) -> None:
         _check_options(plan, subject)
         _check_ids(subject)
         _check_bounds(plan, subject)
-        if plan.game.board is not None:
-            _check_board(subject, plan.game.board)
 
 
 def _check_names(subject: _Subject) -> None:
@@ -358,21 +356,6 @@ def _check_bounds(plan: _Plan, subject: _Subject) -> None:
             subject.demand(
                 np.isfinite(worst) and worst < 0, f"`worst_return` is {worst} for {players} players with {options}"
             )
-
-
-def _check_board(subject: _Subject, board: Board) -> None:
-    """The board's slices lie where networks look for them."""
-    layout, cells = subject.game.layout, board.rows * board.columns
-    for name in (*board.planes, board.present, *board.icons, *board.counts, *board.picked):
-        subject.demand(name in layout, f"the board names the slice {name!r}, which the layout hasn't got")
-    first = [part.name for part in layout.slices[: len(board.planes)]]
-    subject.demand(first == list(board.planes), f"the board's planes {board.planes} don't start the observation")
-    for part in layout.slices[: len(board.planes)]:
-        subject.demand(part.size % cells == 0, f"the plane {part.name!r} is no whole number of boards of {cells} cells")
-    subject.demand(
-        len(subject.game.actions) >= 2 * board.rows + cells,
-        "the action table is too short for the board's ends and cells",
-    )
 
 
 # --- play: random games from the deal to the end ----------------------------------------------------------

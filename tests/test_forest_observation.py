@@ -198,9 +198,10 @@ def test_the_slices_follow_each_other_without_gaps_and_the_tile_planes_come_firs
     assert starts == [0, *stops[:-1]]
     assert stops[-1] == LAYOUT.size
     assert len(LAYOUT) == len(set(LAYOUT)) == len(LAYOUT.slices)
-    assert GAME.board is not None
-    assert GAME.board.planes == tuple(LAYOUT)[: len(GAME.board.planes)]
-    assert all(part.shape[-1] == 48 for part in LAYOUT.slices[: len(GAME.board.planes)])
+    board = GAME.board
+    assert board.planes == tuple(LAYOUT)[: len(board.planes)]
+    assert all(part.shape[-1] == board.rows * board.columns == 48 for part in LAYOUT.slices[: len(board.planes)])
+    assert {board.present, *board.icons, *board.counts, *board.picked} <= set(LAYOUT)
 
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 5)])

@@ -588,9 +588,10 @@ def winners_of(record: Any) -> list[int]:
 
 
 def returns_of(record: Any) -> list[float]:
-    points, utility = np.zeros(4, np.int16), np.zeros(4, np.float32)
+    points, won, utility = np.zeros(4, np.int16), np.zeros(4, np.int8), np.zeros(4, np.float32)
     rules.scores(record, points)
-    rules.returns(record, points, utility)
+    rules.winners(record, points, won)
+    rules.returns(record, points, won, utility)
     return utility[: record["players"]].tolist()
 
 

@@ -25,7 +25,7 @@ import pytest
 from spirits_env.aec import RawEnv
 from spirits_env.batch import Batch
 from spirits_env.faces import LearnerLanes
-from spirits_env.game import REWARD, Action, Board, Game, Layout, Option, draw
+from spirits_env.game import REWARD, Action, Game, Layout, Option, draw
 from spirits_env.games import GAMES, Listing, load
 from spirits_env.games.forest.state import FIRST, LYING
 from spirits_env.sb3 import SelfPlayVecEnv
@@ -115,10 +115,6 @@ TABLES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a silent option": ({"options": (replace(REWARD, text=""),)}, "the option 'reward' doesn't say what it changes"),
     "a gain for forfeiting": ({"worst_return": lambda players, options: 1.0}, "`worst_return` is 1.0 for 2 players"),
-    "a board of other slices": (
-        {"board": Board(4, 12, ("present", "sprite"), "present", (), (), ())},
-        "the board names the slice 'sprite', which the layout hasn't got",
-    ),
 }
 
 
@@ -251,7 +247,7 @@ def count_scores(state: Any, points: np.ndarray) -> None:
 
 def keep_the_tiles(state: Any) -> None:
     kept = state.tiles.copy()
-    FOREST.deal(state)
+    FOREST.begin(state)
     state.tiles = kept
 
 
@@ -393,7 +389,7 @@ RULES: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "a deal with leftovers": (
         "value",
-        QUICK | {"deal": keep_the_tiles},
+        QUICK | {"begin": keep_the_tiles},
         "`deal` leaves what an earlier game wrote into tiles ",
     ),
     "a deal from outside": (

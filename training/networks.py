@@ -5,7 +5,7 @@ Each takes int8 or float observations as the layout lays them out, and scales th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import torch as th
 from torch import nn
@@ -47,8 +47,33 @@ class MLPNet(nn.Module):
         return self.policy(hidden), self.value(hidden).squeeze(-1)
 
 
+class TileBoard(Protocol):
+    """A board of tiles in rows, as a game for `TileNet` gives it in `Game.board`.
+
+    The action table starts with the ends (`2 * row + side`) and goes on with the cells, row by row.
+
+    Attributes:
+        rows: Number of rows.
+        columns: Cells in a row.
+        planes: Slices that hold planes of cells, in order, from the start of the observation.
+        present: The plane that tells where a tile lies.
+        icons: Slices with one plane per icon, in the order of the counts.
+        counts: Slices with one entry per icon: the observer's own, one row per seat (the observer's first), what is
+            left, and one row per seat of what is missing.
+        picked: Slices with one entry per icon of the first of `icons` that mark some of them.
+    """
+
+    rows: int
+    columns: int
+    planes: tuple[str, ...]
+    present: str
+    icons: tuple[str, ...]
+    counts: tuple[str, ...]
+    picked: tuple[str, ...]
+
+
 class TileNet(nn.Module):
-    """The default: cells share their weights, rows see their neighbours, and actions point at cells.
+    """For boards of tiles in rows: cells share their weights, rows see their neighbours, and actions point at cells.
 
     Permuting rows or reversing a row permutes the logits the same way and leaves the value as it is: row layers add
     both neighbours before weighing them (y = relu(W0 x + W1 (left + right))), and pooling is by sum and maximum. The
@@ -68,7 +93,7 @@ class TileNet(nn.Module):
 
     def __init__(self, game: Game, width: int = 48, layers: int = 2, context: int = 128) -> None:
         super().__init__()
-        board = game.board
+        board: TileBoard | None = game.board
         if board is None:
             raise ValueError(f"{game.title} has no board of tiles in rows; choose the network kind 'mlp'.")
         self.board = board

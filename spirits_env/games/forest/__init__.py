@@ -8,22 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spirits_env.game import REWARD, Board, Game, Option
+from spirits_env.game import REWARD, Game, Option
 from spirits_env.games.forest import rules
 from spirits_env.games.forest.actions import ACTIONS
+from spirits_env.games.forest.board import BOARD
 from spirits_env.games.forest.components import (
     CELLS,
-    COLUMNS,
     ICON_TOTALS,
     ICONS,
     MAX_SEATS,
     MISSING_PENALTY,
-    ROWS,
     SPIRITS,
 )
 from spirits_env.games.forest.drawing import draw_scene, draw_text
 from spirits_env.games.forest.heuristic import evaluate
-from spirits_env.games.forest.observation import LAYOUT, TILE_PLANES, observe
+from spirits_env.games.forest.observation import LAYOUT, observe
 from spirits_env.games.forest.setup import fill_setup, read_setup
 from spirits_env.games.forest.state import PHASES, STATE
 
@@ -65,6 +64,7 @@ GAME = Game(
     layout=LAYOUT,
     max_plies=CELLS * MAX_SEATS * _PLIES_PER_TURN + _PLUS_TOKENS,
     deal=rules.deal,
+    begin=rules.begin,
     legal=rules.legal,
     play=rules.play,
     observe=observe,
@@ -78,13 +78,5 @@ GAME = Game(
     read_setup=read_setup,
     draw_text=draw_text,
     draw_scene=draw_scene,
-    board=Board(
-        rows=ROWS,
-        columns=COLUMNS,
-        planes=TILE_PLANES,
-        present="present",
-        icons=("spirit", "power"),
-        counts=("own_icons", "icons", "icons_left", "missing"),
-        picked=("first_spirit",),
-    ),
+    board=BOARD,
 )

@@ -38,13 +38,12 @@ _ICONS = len(ICONS)
 
 @njit
 def deal(state):
-    """Deal a new game from the state's generator, for its players and options."""
+    """Deal tiles and tokens from the state's generator."""
     lay_tiles(state)
     if state.players == 1:
         solitaire.deal_tokens(state)
     else:
         deal_tokens(state)
-    begin(state)
 
 
 @njit

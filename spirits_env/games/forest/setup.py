@@ -6,12 +6,12 @@ Checks come before any change, so a refused set-up leaves the record as it was.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from spirits_env.game import is_whole, shown
+from spirits_env.game import check_keys, check_list, is_whole, shown
 from spirits_env.games.forest.components import (
     CELLS,
     ICONS,
@@ -23,14 +23,13 @@ from spirits_env.games.forest.components import (
     all_tiles,
     all_tokens,
 )
-from spirits_env.games.forest.rules import begin
 
 _SHARED_KEYS = ("tiles", "tokens", "unused")
 _SOLITAIRE_KEYS = ("tiles", "player_token", "opponent_tokens", "unused")
 
 
 def fill_setup(state: Any, setup: Any) -> None:
-    """Start a record from a set-up instead of a random deal.
+    """Put a set-up into a record instead of a random deal.
 
     Args:
         state: A record with players and options set.
@@ -42,7 +41,7 @@ def fill_setup(state: Any, setup: Any) -> None:
         ValueError: If the set-up could not come out of the box; the record is then unchanged.
     """
     solitaire = int(state["players"]) == 1
-    _check_keys(setup, _SOLITAIRE_KEYS if solitaire else _SHARED_KEYS)
+    check_keys(setup, "setup", _SOLITAIRE_KEYS if solitaire else _SHARED_KEYS)
     tiles = _check_tiles(setup["tiles"])
     tokens = _check_solitaire_tokens(setup) if solitaire else _check_tokens(setup)
     unused = _names(setup["unused"], "unused", UNUSED_TOKENS)
@@ -50,7 +49,6 @@ def fill_setup(state: Any, setup: Any) -> None:
     state["spirit"], state["symbols"], state["power"] = np.array(tiles, np.int8).T
     state["token"] = tokens + [-1] * (len(TOKEN_CELLS) - len(tokens))
     state["unused"] = unused
-    begin(state)
 
 
 def read_setup(state: Any) -> dict[str, Any]:
@@ -67,28 +65,11 @@ def read_setup(state: Any) -> dict[str, Any]:
     return {"tiles": tiles, "tokens": tokens, "unused": unused}
 
 
-def _check_keys(setup: Any, keys: tuple[str, ...]) -> None:
-    """Demand a mapping with exactly these keys."""
-    if not isinstance(setup, Mapping):
-        raise ValueError(f"The setup was a {type(setup).__name__}; give a dict with the keys {', '.join(keys)}.")
-    if set(setup) != set(keys):
-        given = ", ".join(repr(key) for key in setup) or "none"
-        raise ValueError(f"The setup has the keys {given}; it needs exactly {', '.join(keys)}.")
-
-
-def _sequence(value: Any, what: str, length: int) -> Sequence[Any]:
-    """Demand a list of a given length."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or len(value) != length:
-        size = f"{len(value)} entries" if isinstance(value, Sequence) else f"a {type(value).__name__}"
-        raise ValueError(f"The setup's {what} has {size}; it needs a list of {length}.")
-    return value
-
-
 def _check_tiles(tiles: Any) -> list[tuple[int, int, int]]:
     """Demand the 48 tiles of the box in some order."""
     found = []
-    for cell, tile in enumerate(_sequence(tiles, "tiles", CELLS)):
-        spirit, symbols, power = _sequence(tile, f"tile {cell}", 3)
+    for cell, tile in enumerate(check_list(tiles, "setup's tiles", CELLS)):
+        spirit, symbols, power = check_list(tile, f"setup's tile {cell}", 3)
         # Inside, -1 stands for no power; a set-up says null.
         if not (is_whole(spirit) and is_whole(symbols) and (power is None or (is_whole(power) and power >= 0))):
             raise ValueError(f"Tile {cell} of the setup is {shown(list(tile))}; give [spirit, symbols, power or null].")
@@ -108,7 +89,7 @@ def _check_tiles(tiles: Any) -> list[tuple[int, int, int]]:
 
 def _names(names: Any, what: str, length: int) -> list[int]:
     """Turn token names into indices into `TOKENS`."""
-    return [_token(name) for name in _sequence(names, what, length)]
+    return [_token(name) for name in check_list(names, f"setup's {what}", length)]
 
 
 def _token(name: Any) -> int:
@@ -121,8 +102,8 @@ def _token(name: Any) -> int:
 def _check_tokens(setup: Mapping[str, Any]) -> list[int]:
     """Demand one token on each of the eight cells, in cell order."""
     on_cell: dict[tuple[int, int], int] = {}
-    for entry in _sequence(setup["tokens"], "tokens", len(TOKEN_CELLS)):
-        row, column, name = _sequence(entry, "token entry", 3)
+    for entry in check_list(setup["tokens"], "setup's tokens", len(TOKEN_CELLS)):
+        row, column, name = check_list(entry, "setup's token entry", 3)
         whole = is_whole(row) and is_whole(column)
         if not whole or (row, column) not in TOKEN_CELLS or (row, column) in on_cell:
             cells = ", ".join(str(cell) for cell in TOKEN_CELLS)

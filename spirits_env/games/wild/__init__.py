@@ -43,6 +43,7 @@ GAME = Game(
     layout=LAYOUT,
     max_plies=MAX_TURNS * _PLIES_PER_TURN,
     deal=rules.deal,
+    begin=rules.begin,
     legal=rules.legal,
     play=rules.play,
     observe=observe,

@@ -89,7 +89,7 @@ def end_bonus(state, seat, ahead):
 @njit
 def time_left(state):
     """Return 1 while the end is far, falling to 0 with the Spirit Stones that come out of the bag."""
-    return min(1.0, (SPIRIT_STONES_TO_END - spirit_stones_out(state)) / _TO_COME)
+    return min(1.0, max(0.0, (SPIRIT_STONES_TO_END - spirit_stones_out(state)) / _TO_COME))
 
 
 @njit

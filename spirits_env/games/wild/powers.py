@@ -118,8 +118,9 @@ def _read_file(path: str | os.PathLike[str]) -> Any:
             return yaml.safe_load(file)
     except OSError as error:
         raise ValueError(f"The powers file {shown(os.fspath(path))} can't be read ({error.strerror}).") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        text = " ".join(str(error).split())
+    # What PyYAML makes of a wrong value behind a tag is whatever error that value runs into.
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"The powers file {shown(os.fspath(path))} is not YAML ({text}).") from None
 
 

@@ -76,11 +76,10 @@ _CARD_STEPS[ADD_THREE] = (ADD, 3), (COYOTE, 0)
 
 @njit
 def deal(state):
-    """Deal a new game from the state's generator, for its options."""
+    """Deal bowl, bag and piles from the state's generator."""
     fill_bag(state)
     deal_piles(state)
     state.dealt_rng = state.rng
-    begin(state)
 
 
 @njit
@@ -352,7 +351,8 @@ def return_all(state):
 
 @njit
 def put_into_bag(state, kind):
-    """Put a stone of the bowl into the bag."""
+    """Put a stone of the bowl into the bag; from now on no order of the bag tells how it was dealt."""
+    state.put_back = 1
     state.bowl[kind] -= 1
     state.in_bag[kind] += 1
     state.bag[state.bag_size] = kind
@@ -362,7 +362,6 @@ def put_into_bag(state, kind):
 @njit
 def shake(state):
     """Mix the bag after stones went back."""
-    state.put_back = 1
     shuffle(state, state.bag[: state.bag_size])
 
 
