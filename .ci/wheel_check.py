@@ -2,10 +2,11 @@
 
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import spirits_env
 
-heavy = {"PIL", "matplotlib", "numba", "onnxruntime", "pygame", "rich", "stable_baselines3", "torch"}
+heavy = {"PIL", "matplotlib", "numba", "onnxruntime", "pygame", "rich", "stable_baselines3", "torch", "yaml"}
 heavy &= set(sys.modules)
 assert not heavy, f"`import spirits_env` imports {sorted(heavy)}"
 assert "site-packages" in str(spirits_env.__file__), f"not the installed package: {spirits_env.__file__}"
@@ -13,12 +14,19 @@ assert files("spirits_env").joinpath("py.typed").is_file(), "py.typed is missing
 
 import gymnasium as gym  # noqa: E402 (the import above must be alone to be judged)
 
-env = gym.make("spirits_env:spirits/Forest-v0")
-_, info = env.reset(seed=0)
-env.action_space.seed(0)
-for step in range(10):
-    _, _, terminated, truncated, info = env.step(env.action_space.sample(mask=info["action_mask"]))
-    if terminated or truncated:
-        _, info = env.reset(seed=step)
-env.close()
-print("The wheel imports lightly and plays.")
+names = [name for name in gym.registry if name.startswith("spirits/")]
+assert names, "no environment is registered"
+for name in names:
+    env = gym.make(f"spirits_env:{name}")
+    _, info = env.reset(seed=0)
+    env.action_space.seed(0)
+    for step in range(10):
+        _, _, terminated, truncated, info = env.step(env.action_space.sample(mask=info["action_mask"]))
+        if terminated or truncated:
+            _, info = env.reset(seed=step)
+    env.close()
+
+# Files of cards are read with a library of the core dependencies.
+Path("cards.yaml").write_text("[[COYOTE], [ADD 1], [TAKE 1], [TAKE 2 same], [RETURN 1], [RETURN all]]")
+assert spirits_env.State("wild", seed=0, powers="cards.yaml").remarks
+print(f"The wheel imports lightly and plays {', '.join(names)}.")
