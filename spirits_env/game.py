@@ -148,6 +148,13 @@ def fork(chance: np.ndarray) -> np.ndarray:
 
 
 @njit
+def clear(values):
+    """Write zeros, over a slice, so that the loop becomes a block fill."""
+    for i in range(values.shape[0]):
+        values[i] = 0
+
+
+@njit
 def sort(values):
     """Sort a short one-dimensional array in place."""
     for i in range(1, len(values)):
@@ -315,6 +322,10 @@ class Layout(Mapping[str, slice]):
 
     def __len__(self) -> int:
         return len(self._at)
+
+    def start(self, name: str) -> np.int64:
+        """Where a part starts: a whole word, so that adding a record's small integers can't overflow uncompiled."""
+        return np.int64(self._at[name].start)
 
     def low(self) -> np.ndarray:
         """Smallest value of each entry, shape `(size,)`, int8."""

@@ -367,7 +367,7 @@ def test_the_cards_steps_are_those_of_the_rules() -> None:
     told = {row[0].strip("`"): quoted(row[1]) for row in table_rows(WILD_PAGE, "card | steps")}
     found = {
         name: [powers.step_text(powers.Step(int(act), int(count))) for act, count in steps if act != powers.NOTHING]
-        for name, steps in zip(CARDS, rules._CARD_STEPS, strict=True)
+        for name, steps in zip(CARDS, rules.CARD_STEPS, strict=True)
     }
     assert tuple(told) == CARDS
     # Those of the last card are a Spirit Power's.

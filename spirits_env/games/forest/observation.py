@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import Layout, Slice
+from spirits_env.game import Layout, Slice, clear
 from spirits_env.games.forest import solitaire
 from spirits_env.games.forest.components import (
     CELLS,
@@ -66,43 +66,37 @@ LAYOUT = Layout(
 
 TILE_PLANES = tuple(part.name for part in LAYOUT.slices if part.shape[-1] == CELLS)
 
-
-def _start(name: str) -> np.int64:
-    """Return where a slice starts: a whole word, so that adding a record's small integers can't overflow uncompiled."""
-    return np.int64(LAYOUT[name].start)
-
-
-_PRESENT = _start("present")
-_SPIRIT = _start("spirit")
-_DOUBLE = _start("double")
-_POWER = _start("power")
-_TOKEN = _start("token")
-_GEM = _start("gem")
-_END = _start("end")
-_TAKEABLE = _start("takeable")
-_PAYING = _start("paying")
-_LIFTED = _start("lifted")
-_SEAT_PRESENT = _start("seat_present")
-_PLAYERS = _start("players")
-_OWN_SEAT = _start("own_seat")
-_TO_ACT = _start("to_act")
-_PHASE = _start("phase")
-_FIRST_SPIRIT = _start("first_spirit")
-_TURN = _start("turn")
-_FORCED_STEAL = _start("forced_steal")
-_HAND = _start("hand")
-_PLACED = _start("placed")
-_REMOVED = _start("removed")
-_TOKENS_HELD = _start("tokens_held")
-_PLUS_USED = _start("plus_used")
-_OWN_TOKENS = _start("own_tokens")
-_TURNED_UP = _start("turned_up")
-_TILES = _start("tiles")
-_TILES_LEFT = _start("tiles_left")
-_ICONS_AT = _start("icons")
-_OWN_ICONS = _start("own_icons")
-_MISSING = _start("missing")
-_ICONS_LEFT = _start("icons_left")
+_PRESENT = LAYOUT.start("present")
+_SPIRIT = LAYOUT.start("spirit")
+_DOUBLE = LAYOUT.start("double")
+_POWER = LAYOUT.start("power")
+_TOKEN = LAYOUT.start("token")
+_GEM = LAYOUT.start("gem")
+_END = LAYOUT.start("end")
+_TAKEABLE = LAYOUT.start("takeable")
+_PAYING = LAYOUT.start("paying")
+_LIFTED = LAYOUT.start("lifted")
+_SEAT_PRESENT = LAYOUT.start("seat_present")
+_PLAYERS = LAYOUT.start("players")
+_OWN_SEAT = LAYOUT.start("own_seat")
+_TO_ACT = LAYOUT.start("to_act")
+_PHASE = LAYOUT.start("phase")
+_FIRST_SPIRIT = LAYOUT.start("first_spirit")
+_TURN = LAYOUT.start("turn")
+_FORCED_STEAL = LAYOUT.start("forced_steal")
+_HAND = LAYOUT.start("hand")
+_PLACED = LAYOUT.start("placed")
+_REMOVED = LAYOUT.start("removed")
+_TOKENS_HELD = LAYOUT.start("tokens_held")
+_PLUS_USED = LAYOUT.start("plus_used")
+_OWN_TOKENS = LAYOUT.start("own_tokens")
+_TURNED_UP = LAYOUT.start("turned_up")
+_TILES = LAYOUT.start("tiles")
+_TILES_LEFT = LAYOUT.start("tiles_left")
+_ICONS_AT = LAYOUT.start("icons")
+_OWN_ICONS = LAYOUT.start("own_icons")
+_MISSING = LAYOUT.start("missing")
+_ICONS_LEFT = LAYOUT.start("icons_left")
 _MAX_TURN = 127
 _NOBODY = -2
 _I0, _I1, _I2, _I3, _I4, _I5, _I6, _I7, _I8 = (np.int8(i) for i in range(9))
@@ -121,13 +115,6 @@ def observe(state, seat, out):
     observe_table(state, seat, out)
     observe_seats(state, seat, out)
     observe_tokens(state, seat, out)
-
-
-@njit
-def clear(values):
-    """Write zeros, over a slice, so that the loop becomes a block fill."""
-    for i in range(values.shape[0]):
-        values[i] = 0
 
 
 @njit

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import Layout, Slice
+from spirits_env.game import Layout, Slice, clear
 from spirits_env.games.wild.components import (
     ANIMALS,
     CARDS,
@@ -69,34 +69,28 @@ LAYOUT = Layout(
     )
 )
 
-
-def _start(name: str) -> np.int64:
-    """Return where a slice starts: a whole word, so that adding a record's small integers can't overflow uncompiled."""
-    return np.int64(LAYOUT[name].start)
-
-
-_BOWL = _start("bowl")
-_BAG = _start("bag")
-_HELD = _start("held")
-_CHOOSING = _start("choosing")
-_SETS_AT = _start("sets")
-_ROWS = _start("rows")
-_BONUS = _start("bonus")
-_COYOTE = _start("coyote")
-_POINTS = _start("points")
-_TOTAL = _start("total")
-_DOWN = _start("down")
-_CARD = _start("card")
-_POWER = _start("power")
-_STEP = _start("step")
-_PILES = _start("piles")
-_PHASE = _start("phase")
-_OWN_SEAT = _start("own_seat")
-_TO_ACT = _start("to_act")
-_OUT = _start("spirit_stones_out")
-_TURN = _start("turn")
-_PASSES = _start("passes")
-_POWERS = _start("powers")
+_BOWL = LAYOUT.start("bowl")
+_BAG = LAYOUT.start("bag")
+_HELD = LAYOUT.start("held")
+_CHOOSING = LAYOUT.start("choosing")
+_SETS_AT = LAYOUT.start("sets")
+_ROWS = LAYOUT.start("rows")
+_BONUS = LAYOUT.start("bonus")
+_COYOTE = LAYOUT.start("coyote")
+_POINTS = LAYOUT.start("points")
+_TOTAL = LAYOUT.start("total")
+_DOWN = LAYOUT.start("down")
+_CARD = LAYOUT.start("card")
+_POWER = LAYOUT.start("power")
+_STEP = LAYOUT.start("step")
+_PILES = LAYOUT.start("piles")
+_PHASE = LAYOUT.start("phase")
+_OWN_SEAT = LAYOUT.start("own_seat")
+_TO_ACT = LAYOUT.start("to_act")
+_OUT = LAYOUT.start("spirit_stones_out")
+_TURN = LAYOUT.start("turn")
+_PASSES = LAYOUT.start("passes")
+_POWERS = LAYOUT.start("powers")
 
 
 @njit
@@ -113,13 +107,6 @@ def observe(state, seat, out):
     observe_turn(state, seat, out)
     if state.powers != NONE:
         observe_piles(state, out)
-
-
-@njit
-def clear(values):
-    """Write zeros, over a slice, so that the loop becomes a block fill."""
-    for i in range(values.shape[0]):
-        values[i] = 0
 
 
 @njit

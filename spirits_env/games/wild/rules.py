@@ -64,11 +64,11 @@ _CARDS = len(CARDS)
 _KINDS = len(KINDS)
 
 # The action cards in the language of the Spirit Powers.
-_CARD_STEPS = np.zeros((_CARDS, 2, 2), np.int64)
-_CARD_STEPS[TAKE_ONE, 0] = TAKE_ANY, 1
-_CARD_STEPS[TAKE_TWO, 0] = TAKE_ANY, 2
-_CARD_STEPS[ADD_TWO] = (ADD, 2), (TAKE_ANY, 1)
-_CARD_STEPS[ADD_THREE] = (ADD, 3), (COYOTE, 0)
+CARD_STEPS = np.zeros((_CARDS, 2, 2), np.int64)
+CARD_STEPS[TAKE_ONE, 0] = TAKE_ANY, 1
+CARD_STEPS[TAKE_TWO, 0] = TAKE_ANY, 2
+CARD_STEPS[ADD_TWO] = (ADD, 2), (TAKE_ANY, 1)
+CARD_STEPS[ADD_THREE] = (ADD, 3), (COYOTE, 0)
 
 
 # --- set-up -----------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def step_act(state):
     step = np.int64(state.step)
     if state.power >= 0:
         return np.int64(state.steps[state.power, step, 0]) if step < MAX_STEPS else NOTHING
-    return _CARD_STEPS[state.card, step, 0] if step < 2 else NOTHING
+    return CARD_STEPS[state.card, step, 0] if step < 2 else NOTHING
 
 
 @njit
@@ -263,7 +263,7 @@ def step_count(state):
     """Return with how many stones the card's next step does it."""
     if state.power >= 0:
         return np.int64(state.steps[state.power, state.step, 1])
-    return _CARD_STEPS[state.card, state.step, 1]
+    return CARD_STEPS[state.card, state.step, 1]
 
 
 @njit
