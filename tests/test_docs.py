@@ -560,9 +560,9 @@ def test_every_part_of_the_configuration_is_told() -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_of_a_game_has_its_heads_in_order(game: str) -> None:
     assert PAGE_OF[game].split("\n")[2].startswith("![")
-    # The speed of the first game is told in the README.
-    speed = () if game == next(iter(GAMES)) else ("Speed",)
-    assert tuple(re.findall(r"^## (.+)$", PAGE_OF[game], re.MULTILINE)) == (*HEADS[:-1], *speed, HEADS[-1])
+    # The figures of the first game are told in the README.
+    figures = () if game == next(iter(GAMES)) else ("Trained policy", "Speed")
+    assert tuple(re.findall(r"^## (.+)$", PAGE_OF[game], re.MULTILINE)) == (*HEADS[:-1], *figures, HEADS[-1])
 
 
 def anchors(path: Path) -> set[str]:
