@@ -295,11 +295,13 @@ class Standing(NamedTuple):
         mask: Legal actions of the seat to act, shape `(actions,)`, int8; all 0 at the end.
         points: Points of each seat as they stand, shape `(seats,)`, int16.
         won: Who would win with them, shape `(seats,)`, int8.
+        observation: What the viewer sees, seat 0 for who sees all, shape `(layout.size,)`, int8.
     """
 
     mask: np.ndarray
     points: np.ndarray
     won: np.ndarray
+    observation: np.ndarray
 
 
 class Layout(Mapping[str, slice]):

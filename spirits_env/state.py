@@ -248,19 +248,19 @@ class State:
     def __hash__(self) -> int:
         return hash((self.game.name, self._states.tobytes()))
 
-    def _standing(self) -> Standing:
-        """What the rules say of the position, a record that was written to included."""
+    def _standing(self, seat: int | None) -> Standing:
+        """What the rules say of the position to a viewer, a record that was written to included."""
         self._refresh()
         self._outcome()
-        return Standing(self._mask[0], self._buffers.points[0], self._buffers.won[0])
+        return Standing(self._mask[0], self._buffers.points[0], self._buffers.won[0], self.observation(seat or 0))
 
     def text(self, seat: int | None = None) -> str:
         """The board as text from a seat's view, or all-seeing."""
-        return self.game.draw_text(self.record, seat, self._standing())
+        return self.game.draw_text(self.record, seat, self._standing(seat))
 
     def svg(self, seat: int | None = None) -> str:
         """The board as an SVG document from a seat's view, or all-seeing."""
-        return self.game.draw_scene(self.record, seat, self._standing())
+        return self.game.draw_scene(self.record, seat, self._standing(seat))
 
     def __repr__(self) -> str:
         return f"<State of {self.game.title}: {self.players} players, turn {self.turn}, {self.phase}, seat {self.seat}>"

@@ -1,6 +1,6 @@
 """What may be seen of a position: the facts that text and picture show, and no others.
 
-Points come from the tables of the components: a compiled rule called on its own would be compiled anew each time.
+What is legal, who leads and what each animal is worth comes from the rules, by way of `Standing`.
 """
 
 from __future__ import annotations
@@ -30,29 +30,19 @@ from spirits_env.games.wild.actions import (
 )
 from spirits_env.games.wild.components import (
     ANIMALS,
-    BEAVER,
-    BEAVER_BOTH_POINTS,
-    BEAVER_PAIR_POINTS,
-    BEAVER_TRIO_POINTS,
     CARD_COPIES,
     KINDS,
-    OWL,
     OWL_PAIRS,
     PAIR,
-    PAIR_POINTS,
     PLAYERS,
-    RABBIT,
-    RABBIT_POINTS,
     ROW_ANIMALS,
     ROW_SIZES,
-    SALMON,
-    SALMON_POINTS,
     SET_ANIMALS,
     SET_SIZES,
     SHELL,
     TRIO,
-    TURTLE_POINTS,
 )
+from spirits_env.games.wild.observation import LAYOUT
 from spirits_env.games.wild.powers import HOUSE, NONE, PILE_SIZE, PILES, card_name, card_texts
 from spirits_env.games.wild.state import END
 
@@ -183,36 +173,19 @@ def _spaces(state: Any, owner: int, animal: int, mask: np.ndarray | None) -> lis
     return found
 
 
-def _points(animal: int, spaces: list[Spaces], doubled: bool) -> int:
-    """Return an animal's points from the tables of the components."""
-    full = [len(part.kinds) == part.size for part in spaces]
-    stones = len(spaces[0].kinds)
-    if animal == OWL:
-        points = PAIR_POINTS * sum(full)
-    elif animal == RABBIT:
-        points = RABBIT_POINTS * full[0]
-    elif animal == BEAVER:
-        points = BEAVER_TRIO_POINTS * full[0] + BEAVER_PAIR_POINTS * full[1] + BEAVER_BOTH_POINTS * all(full)
-    else:
-        points = int((SALMON_POINTS if animal == SALMON else TURTLE_POINTS)[stones])
-    return points * (1 + doubled)
-
-
-def _animals(state: Any, owner: int, mask: np.ndarray) -> list[Animal]:
+def _animals(state: Any, owner: int, mask: np.ndarray, points: np.ndarray) -> list[Animal]:
     """Return the animals of a board."""
     acts = owner == int(state.seat)
     animals = []
     for animal in range(len(ANIMALS)):
-        spaces = _spaces(state, owner, animal, mask if acts else None)
-        doubled = bool(state.bonus[owner, animal])
         animals.append(
             Animal(
-                spaces=spaces,
-                spirit_stone=doubled,
+                spaces=_spaces(state, owner, animal, mask if acts else None),
+                spirit_stone=bool(state.bonus[owner, animal]),
                 bonus_choice=_choice(mask, FIRST_BONUS + animal) if acts else NO_ACTION,
                 coyote=int(state.coyote) == owner * len(ANIMALS) + animal,
                 coyote_choice=NO_ACTION if acts else _choice(mask, FIRST_COYOTE + animal),
-                points=_points(animal, spaces, doubled),
+                points=int(points[animal]),
             )
         )
     return animals
@@ -231,15 +204,15 @@ def _cards(state: Any, owner: int, mask: np.ndarray) -> list[Card]:
     return cards
 
 
-def _seat(state: Any, owner: int, standing: Standing) -> Seat:
-    """Return what lies before a player."""
+def _seat(state: Any, owner: int, standing: Standing, points: np.ndarray) -> Seat:
+    """Return what lies before a player, given the points of each animal."""
     return Seat(
         number=owner,
         acts=owner == int(state.seat),
         wins=int(state.phase) == END and bool(standing.won[owner]),
         points=int(standing.points[owner]),
         cards=_cards(state, owner, standing.mask),
-        animals=_animals(state, owner, standing.mask),
+        animals=_animals(state, owner, standing.mask, points),
     )
 
 
@@ -270,6 +243,7 @@ def look(state: Any, seat: int | None, standing: Standing) -> View:
         standing: What the rules say of the position.
     """
     mask = standing.mask
+    points = LAYOUT.unpack(standing.observation)["points"]
     observer = seat or 0
     coyote = int(state.coyote)
     powers = int(state.powers)
@@ -281,7 +255,10 @@ def look(state: Any, seat: int | None, standing: Standing) -> View:
         card=int(state.card),
         choosing=int(state.choosing),
         passes=int(state.passes),
-        seats=[_seat(state, owner, standing) for owner in (observer, PLAYERS - 1 - observer)],
+        seats=[
+            _seat(state, owner, standing, points[relative])
+            for relative, owner in enumerate((observer, PLAYERS - 1 - observer))
+        ],
         bowl=[int(count) for count in state.bowl],
         bowl_choices=[_choice(mask, FIRST_STONE + kind) for kind in range(len(KINDS))],
         bag=[int(count) for count in state.in_bag],
