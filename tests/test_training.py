@@ -18,7 +18,7 @@ import yaml
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 
-from spirits_env import games
+from spirits_env import GAMES, games
 from spirits_env.agents.policy import PolicyAgent, read_card
 from spirits_env.arena import evaluate
 from spirits_env.batch import Batch
@@ -357,6 +357,8 @@ def test_metrics_after_a_checkpoint_are_forgotten(tmp_path: Path) -> None:
         ["--game=chess"],
         ["--options.colour=red"],
         ["--network.kind=transformer"],
+        ["--game=wild", "--network.kind=tiles"],
+        ["--game=wild", "--options.powers=real"],
         ["--name=../elsewhere"],
         ["--learner.gamma=1.5"],
         ["--config=missing.yaml"],
@@ -379,6 +381,24 @@ def test_an_unknown_key_in_a_file_is_refused(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_shipped_configuration_parses(path: Path) -> None:
     parse(["--config", str(ROOT / "configs/forest.yaml"), "--config", str(path)])
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_naming_a_game_is_enough_for_its_name_and_a_network_that_fits(game: str) -> None:
+    config = parse([f"--game={game}"])
+    assert config.name == game
+    assert config.network.kind == ("tiles" if games.load(game).board else "mlp")
+    make_network(config.network.kind, games.load(game), **config.network.sizes())
+
+
+def test_a_run_of_a_game_without_a_board_goes_through_every_step_and_says_its_remarks(tmp_path: Path) -> None:
+    shipped = [f"--config={ROOT / 'configs' / name}.yaml" for name in ("wild", "quick")]
+    assert selfplay.main([*shipped, f"--folder={tmp_path}", "--threads=1", "--progress=false"]) == 0
+    report = (tmp_path / "quick" / "report.md").read_text(encoding="utf-8")
+    assert "house powers" in report
+    card = read_card(tmp_path / "quick" / "policy.onnx")
+    assert (card["game"], card["training"]["network"]) == ("wild", "mlp")
+    assert card["remarks"][0].startswith("house powers")
 
 
 # --- learning ---------------------------------------------------------------------------------------------

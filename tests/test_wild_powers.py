@@ -294,8 +294,12 @@ def test_a_file_with_a_wrong_step_is_refused_as_the_list_is(tmp_path: Path) -> N
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path / "none.yaml").endswith("none.yaml' can't be read (No such file or directory).")
-    assert refused(str(tmp_path / "none.yml")).endswith("none.yml' can't be read (No such file or directory).")
+    assert refused(tmp_path / "none.yaml").endswith(
+        "none.yaml' can't be read (No such file or directory); give the path of a YAML file with 6 cards."
+    )
+    assert refused(str(tmp_path / "none.yml")).endswith(
+        "none.yml' can't be read (No such file or directory); give the path of a YAML file with 6 cards."
+    )
     folder = tmp_path / "folder.yaml"
     folder.mkdir()
     assert "can't be read" in refused(folder)

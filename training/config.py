@@ -164,6 +164,8 @@ class Config:
         game = games.load(self.game)
         game.check_players(self.players)
         game.check_options(self.options)
+        if self.network.kind == "tiles" and game.board is None:
+            raise ValueError(f"network.kind was 'tiles', but {game.title} has no board of tiles; give 'mlp' or 'auto'.")
         if self.players == 1:
             raise ValueError("players was 1; self-play needs at least 2 players.")
         at_least_one = {

@@ -35,7 +35,9 @@ _PLACE_TEXTS = (
 
 def _stone(kind: str) -> str:
     """Name a kind of stone for people."""
-    return "a Spirit Stone" if kind == KINDS[-1] else f"a {kind} stone"
+    if kind == KINDS[-1]:
+        return "a Spirit Stone"
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} stone"
 
 
 def _table() -> tuple[Action, ...]:

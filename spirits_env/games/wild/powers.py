@@ -117,7 +117,10 @@ def _read_file(path: str | os.PathLike[str]) -> Any:
         with open(path, encoding="utf-8") as file:
             return yaml.safe_load(file)
     except OSError as error:
-        raise ValueError(f"The powers file {shown(os.fspath(path))} can't be read ({error.strerror}).") from None
+        raise ValueError(
+            f"The powers file {shown(os.fspath(path))} can't be read ({error.strerror}); give the path of a YAML file "
+            f"with {POWER_CARDS} cards."
+        ) from None
     # What PyYAML makes of a wrong value behind a tag is whatever error that value runs into.
     except Exception as error:
         text = " ".join(f"{type(error).__name__}: {error}".split())
