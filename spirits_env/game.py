@@ -114,6 +114,13 @@ def draw(state, bound):
     return scale(state.rng, bound)
 
 
+@njit
+def split(state):
+    """Split a generator off the state's, as a value other than 0: two draws make its bits."""
+    upper = np.uint64(draw(state, 1 << 32)) << _HALF
+    return upper | np.uint64(draw(state, 1 << 32)) | np.uint64(1)
+
+
 @njit(cache=True)
 def choose_uniform(chance, mask, actions):
     """Draw a legal action per row, uniformly, from the row's generator (uint64); -1 where there is none."""

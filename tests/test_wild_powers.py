@@ -542,18 +542,18 @@ def test_return_can_be_stopped_at_once_or_later() -> None:
 
 def test_a_return_of_nothing_leaves_the_bag_and_the_generator() -> None:
     record = power("RETURN 9", bowl="bt", draws="yypp")
-    before, chance = in_bag(record), int(record["rng"])
+    before, chance = in_bag(record), int(record["chance"])
     play(record, "stop")
-    assert (in_bag(record), record["rng"], record["put_back"]) == (before, chance, 0)
+    assert (in_bag(record), record["chance"], record["put_back"]) == (before, chance, 0)
 
 
 def test_a_second_return_of_a_card_starts_anew() -> None:
     record = power("RETURN 1", "RETURN 1", bowl="bt")
     play(record, "stone_blue")
-    before, chance = in_bag(record), int(record["rng"])
+    before, chance = in_bag(record), int(record["chance"])
     # Nothing goes back by the second one, so the bag is not mixed again.
     play(record, "stop")
-    assert (in_bag(record), record["rng"], in_bowl(record)) == (before, chance, "t")
+    assert (in_bag(record), record["chance"], in_bowl(record)) == (before, chance, "t")
     assert done(record)
 
 
@@ -568,9 +568,9 @@ def test_ruling_14_a_return_of_more_than_the_bowl_has_ends_with_the_last_stone()
 def test_a_return_from_an_empty_bowl_does_nothing() -> None:
     for step in ("RETURN 3", "RETURN all"):
         record = position(powers=six(step, "ADD 1"), draws="b", down=[THREE, ""])
-        chance = int(record["rng"])
+        chance = int(record["chance"])
         play(record, "play_recover", "pile_0")
-        assert (in_bowl(record), record["rng"], record["put_back"]) == ("b", chance, 0)
+        assert (in_bowl(record), record["chance"], record["put_back"]) == ("b", chance, 0)
         assert done(record)
 
 
@@ -591,7 +591,7 @@ def test_returned_stones_and_the_rest_of_the_bag_are_mixed_in_fair_shares(steps:
     chance = [stream(9, number) for number in range(SHAKES)]
     for value in chance:
         record = base.copy()
-        record["rng"] = value
+        record["chance"] = value
         play(record, "play_recover", "pile_0")
         while phase(record) == "return":
             play(record, "stone_blue")
@@ -605,7 +605,7 @@ def test_stones_drawn_after_a_return_come_from_the_mixed_bag() -> None:
     found: Counter[str] = Counter()
     for number in range(60):
         record = position(powers=six("RETURN all", "ADD 1"), bowl="bbb", bag="ttt", down=[THREE, ""])
-        record["rng"] = stream(10, number)
+        record["chance"] = stream(10, number)
         found[in_bowl(play(record, "play_recover", "pile_0"))] += 1
     assert set(found) == {"b", "t"}
     assert not too_far(found.values(), [30, 30])
@@ -671,7 +671,7 @@ def test_r6_returns_the_bowl_adds_five_and_takes_one_and_so_delays_the_end() -> 
     ended = 0
     for number in range(40):
         record = position(powers="house", piles=[[5, 0, 1], [2, 3, 4]], bowl="ssssb", down=[THREE, ""])
-        record["rng"] = stream(11, number)
+        record["chance"] = stream(11, number)
         play(record, "play_recover", "pile_0")
         assert phase(record) in ("stone", "place")
         stones = in_bowl(record) + "".join("btowpys"[kind] for kind in record["held"] if kind >= 0)

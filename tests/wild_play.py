@@ -55,6 +55,14 @@ def too_far(counts: Iterable[float], expected: Iterable[float]) -> bool:
     return distance > freedom + 8 * math.sqrt(2 * freedom)
 
 
+def same_game(one: State, other: State) -> bool:
+    """Tell whether two games are equal but for the generator that their next deals come from."""
+    records = [state.record.copy() for state in (one, other)]
+    for record in records:
+        record["rng"] = 0
+    return records[0].tobytes() == records[1].tobytes() and one.history == other.history
+
+
 # --- drawn positions --------------------------------------------------------------------------------------
 
 
@@ -92,7 +100,7 @@ def position(
     record = np.zeros(1, STATE)[0]
     record["players"], record["reward"] = 2, ("win", "margin").index(reward)
     POWERS.store(record, POWERS.check(powers))
-    record["rng"] = record["dealt_rng"] = stream(5)
+    record["rng"], record["chance"], record["first_chance"] = stream(5), stream(6), stream(6)
     record["seat"], record["turn"], record["phase"] = seat, turn, PHASES.index("card")
     for name in ("card", "power", "pile", "coyote", "held", "bag", "first_bag", "colour"):
         record[name] = -1

@@ -58,9 +58,9 @@ GOLDEN = (
     Golden("forest_3p.txt", "forest", 3, 0),
     Golden("forest_4p.txt", "forest", 4, 29),
     Golden("forest_2p_unforced_margin.txt", "forest", 2, 52, {"forced_steal": False, "reward": "margin"}),
-    Golden("wild_house.txt", "wild", 2, 6),
+    Golden("wild_house.txt", "wild", 2, 111),
     Golden("wild_none_margin.txt", "wild", 2, 22, {"powers": "none", "reward": "margin"}),
-    Golden("wild_own.txt", "wild", 2, 40, {"powers": OWN_POWERS}),
+    Golden("wild_own.txt", "wild", 2, 18, {"powers": OWN_POWERS}),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import share_out, shuffle, sort
+from spirits_env.game import share_out, shuffle, sort, split
 from spirits_env.games.wild.actions import (
     FIRST_CARD,
     FIRST_COYOTE,
@@ -79,7 +79,7 @@ def deal(state):
     """Deal bowl, bag and piles from the state's generator."""
     fill_bag(state)
     deal_piles(state)
-    state.dealt_rng = state.rng
+    state.first_chance = split(state)
 
 
 @njit
@@ -117,6 +117,7 @@ def deal_piles(state):
 @njit
 def begin(state):
     """Put everything but bowl, bag and piles, which are dealt, in its place for the first turn."""
+    state.chance = state.first_chance
     state.turn = 0
     state.seat = 0
     state.coyote = -1
@@ -361,8 +362,12 @@ def put_into_bag(state, kind):
 
 @njit
 def shake(state):
-    """Mix the bag after stones went back."""
+    """Mix the bag after stones went back, with the generator that the set-up holds; the other one keeps to deals."""
+    deals = state.rng
+    state.rng = state.chance
     shuffle(state, state.bag[: state.bag_size])
+    state.chance = state.rng
+    state.rng = deals
 
 
 @njit
@@ -656,7 +661,7 @@ def redeal(state, seat):
     redeal_bag(state)
     if state.powers != NONE:
         redeal_piles(state)
-    state.dealt_rng = state.rng
+    state.first_chance = state.chance = split(state)
 
 
 @njit

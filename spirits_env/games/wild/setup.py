@@ -19,7 +19,7 @@ def fill_setup(state: Any, setup: Any) -> None:
         state: A record with players and options set.
         setup: `{"bowl": [kind * 4], "bag": [kind * 52], "piles": [[card * 3] * 2], "chance": number}`: kinds by name,
             the bag in the order in which it is drawn, piles from the top (no such key without powers); without
-            `"chance"` the state's generator goes on.
+            `"chance"` the state's generator stands in.
 
     Raises:
         ValueError: If the set-up could not come out of the box; the record is then unchanged.
@@ -31,7 +31,7 @@ def fill_setup(state: Any, setup: Any) -> None:
     _check_stones(bowl, bag)
     piles = _check_piles(setup["piles"]) if powers else [list(range(PILE_SIZE)), list(range(PILE_SIZE, POWER_CARDS))]
     chance = _check_chance(setup["chance"]) if "chance" in setup else state["rng"]
-    state["rng"] = state["dealt_rng"] = chance
+    state["first_chance"] = chance
     state["first_bowl"] = sorted(bowl)
     state["first_bag"] = bag[::-1]
     state["piles"] = piles
@@ -54,7 +54,7 @@ def read_setup(state: Any) -> dict[str, Any]:
     }
     if int(state["powers"]) != NONE:
         setup["piles"] = [[int(card) for card in pile] for pile in state["piles"]]
-    return setup | {"chance": int(state["dealt_rng"])}
+    return setup | {"chance": int(state["first_chance"])}
 
 
 def _kinds(names: Any, what: str, length: int) -> list[int]:

@@ -30,8 +30,9 @@ STATE = np.dtype(
     (
         np.record,
         [
-            ("rng", np.uint64),  # generator of chance
-            ("dealt_rng", np.uint64),  # the same as it was after the deal
+            ("rng", np.uint64),  # generator of chance, of the deals
+            ("chance", np.uint64),  # generator of what is drawn in play
+            ("first_chance", np.uint64),  # the same as it was after the deal
             ("turn", np.int16),  # turns finished
             ("players", _I),
             ("reward", _I),  # option: 0 win, 1 margin
