@@ -15,7 +15,7 @@ from spirits_env.games.wild.components import ANIMALS, CARDS, KINDS
 
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 
-PICTURE_PLY = 90
+PICTURE_PLY = 99
 PICTURE_SEAT = 0
 
 _POINTS = {

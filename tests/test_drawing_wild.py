@@ -295,7 +295,7 @@ def test_the_stones_held_are_drawn_in_order() -> None:
 
 def test_coyote_is_drawn_where_he_is() -> None:
     places = set()
-    for state in positions(40):
+    for state in positions(41):
         place = int(state.record.coyote)
         places.add(place)
         for seat in VIEWS:
