@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spirits_env.game import check_keys, check_list, is_whole, shown
+from spirits_env.game import check_keys, check_list, is_whole, shown, stream
 from spirits_env.games.wild.components import BAG_AT_FIRST, FIRST_BOWL, KINDS, SPIRIT_STONE, STONES_PER_KIND
 from spirits_env.games.wild.powers import NONE, PILE_SIZE, PILES, POWER_CARDS
 
@@ -19,7 +19,7 @@ def fill_setup(state: Any, setup: Any) -> None:
         state: A record with players and options set.
         setup: `{"bowl": [kind * 4], "bag": [kind * 52], "piles": [[card * 3] * 2], "chance": number}`: kinds by name,
             the bag in the order in which it is drawn, piles from the top (no such key without powers); without
-            `"chance"` the state's generator stands in.
+            `"chance"` it follows from the state's generator.
 
     Raises:
         ValueError: If the set-up could not come out of the box; the record is then unchanged.
@@ -30,7 +30,7 @@ def fill_setup(state: Any, setup: Any) -> None:
     bag = _kinds(setup["bag"], "bag", BAG_AT_FIRST)
     _check_stones(bowl, bag)
     piles = _check_piles(setup["piles"]) if powers else [list(range(PILE_SIZE)), list(range(PILE_SIZE, POWER_CARDS))]
-    chance = _check_chance(setup["chance"]) if "chance" in setup else state["rng"]
+    chance = _check_chance(setup["chance"]) if "chance" in setup else stream(int(state["rng"]))
     state["first_chance"] = chance
     state["first_bowl"] = sorted(bowl)
     state["first_bag"] = bag[::-1]
