@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
@@ -46,20 +45,6 @@ HOUSE = [
 GAME = games.load("wild")
 SPACE_NAMES = ("pair_0", "pair_1", "pair_2", "trio", "pair", "shell")
 VIEWS = (None, 0, 1)
-
-
-@pytest.fixture(autouse=True)
-def no_observations(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Uncompiled, observations would take most of the time; nothing here looks at them.
-    if config.DISABLE_JIT:
-        monkeypatch.setattr(games, "load", lambda name: BLIND_GAME)
-
-
-def observe_nothing(state: object, seat: int, out: np.ndarray) -> None:
-    pass
-
-
-BLIND_GAME = replace(GAME, observe=observe_nothing)
 
 
 def positions(seed: int, powers: Any = "house", every: int = 6) -> Iterator[State]:
