@@ -20,7 +20,6 @@ FIRST_COYOTE = FIRST_BONUS + len(ANIMALS)
 LEAVE = FIRST_COYOTE + len(ANIMALS)
 FIRST_PILE = LEAVE + 1
 STOP = FIRST_PILE + PILES
-ACTION_COUNT = STOP + 1
 
 _PLACE_TEXTS = (
     "Start a new pair of the owl with the stone.",
