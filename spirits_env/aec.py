@@ -185,8 +185,8 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         info = self._infos.get(agent)
         if info is None:
             info = self._infos[agent] = {"action_mask": self._mask(agent)}
-            if self._state.seat < 0 and self._state.remarks:
-                info["remarks"] = self._state.remarks
+            if self._state.seat < 0 and (remarks := self._state.remarks):
+                info["remarks"] = remarks
         return info
 
     def _deads_step_first(self) -> str:

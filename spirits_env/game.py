@@ -40,6 +40,11 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def is_list(value: Any) -> bool:
+    """Tell whether a value is a list of things, of whatever kind; a text is none."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
 def check_keys(value: Any, what: str, keys: Sequence[str], optional: Sequence[str] = ()) -> None:
     """Demand a mapping with exactly these keys, and perhaps some of the optional ones.
 
@@ -60,11 +65,11 @@ def check_list(value: Any, what: str, length: int) -> Sequence[Any]:
     Raises:
         ValueError: If it is none; the message calls it `what`.
     """
-    listed = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-    if not listed or len(value) != length:
-        size = f"{len(value)} entries" if listed else f"a {type(value).__name__}"
+    if not is_list(value) or len(value) != length:
+        size = f"{len(value)} entries" if is_list(value) else f"a {type(value).__name__}"
         raise ValueError(f"The {what} has {size}; it needs a list of {length}.")
-    return value
+    listed: Sequence[Any] = value
+    return listed
 
 
 def stream(*keys: int) -> int:

@@ -6,12 +6,11 @@ The texts of the published cards are not known here; the built-in set is a recon
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from spirits_env.game import Option, shown
+from spirits_env.game import Option, is_list, shown
 
 POWER_CARDS = 6
 PILES = 2
@@ -83,23 +82,18 @@ def step_text(step: Step) -> str:
     return texts[step.act]
 
 
-def _is_list(value: Any) -> bool:
-    """Tell whether a value is a list of things, and not a text."""
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-
-
 def read_cards(cards: Any) -> list[list[Step]]:
     """Read six cards, each a list of steps in their order.
 
     Raises:
         ValueError: If a card or a step is not one.
     """
-    if not _is_list(cards) or len(cards) != POWER_CARDS:
-        given = f"{len(cards)} entries" if _is_list(cards) else shown(cards)
+    if not is_list(cards) or len(cards) != POWER_CARDS:
+        given = f"{len(cards)} entries" if is_list(cards) else shown(cards)
         raise ValueError(f"The powers were {given}; give a list of {POWER_CARDS} cards, each a list of steps.")
     found = []
     for number, card in enumerate(cards):
-        if not _is_list(card) or not 1 <= len(card) <= MAX_STEPS:
+        if not is_list(card) or not 1 <= len(card) <= MAX_STEPS:
             raise ValueError(
                 f"Card {number} of the powers was {shown(card)}; give a list of 1 to {MAX_STEPS} steps such as "
                 '["TAKE 2 any", "ADD 3"].'
@@ -162,7 +156,7 @@ class PowersOption(Option):
             return value
         if isinstance(value, os.PathLike) or (isinstance(value, str) and value.endswith((".yaml", ".yml"))):
             value = _read_file(value)
-        elif not _is_list(value):
+        elif not is_list(value):
             raise ValueError(
                 f"Option {self.name!r} was {shown(value)}; give 'house', 'none', the path of a YAML file of "
                 f"{POWER_CARDS} cards, or such cards as lists of steps."

@@ -222,11 +222,7 @@ def ask_card(state):
     state.phase = CARD
     while cards_for(state, np.int64(state.seat)) == 0:
         state.passes += 1
-        if state.passes == PASSES_TO_END:
-            state.turn += 1
-            finish(state)
-            return
-        if not next_turn(state):
+        if not next_turn(state, state.passes == PASSES_TO_END):
             return
 
 
@@ -520,18 +516,15 @@ def spirit_stones_out(state):
 @njit
 def end_turn(state):
     """End the turn, and the game with it if five Spirit Stones are out of the bag."""
-    if spirit_stones_out(state) >= SPIRIT_STONES_TO_END:
-        state.turn += 1
-        finish(state)
-    elif next_turn(state):
+    if next_turn(state, spirit_stones_out(state) >= SPIRIT_STONES_TO_END):
         ask_card(state)
 
 
 @njit
-def next_turn(state):
-    """The other player is next, unless this was the last turn there may be; tell whether the game goes on."""
+def next_turn(state, over):
+    """The other player is next, unless the game is over or had its last turn; tell whether it goes on."""
     state.turn += 1
-    if state.turn == MAX_TURNS:
+    if over or state.turn == MAX_TURNS:
         finish(state)
         return False
     state.seat = 1 - np.int64(state.seat)
