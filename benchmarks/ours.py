@@ -18,7 +18,8 @@ import numpy as np
 from benchmarks.measure import Case, NotInstalledError, Ratio, Trial
 from spirits_env import games
 from spirits_env.aec import RawEnv, wrapped_env
-from spirits_env.batch import Batch, _bind, _source_hash
+from spirits_env.batch import Batch
+from spirits_env.bind import bind
 from spirits_env.game import choose_uniform
 from spirits_env.single import SingleEnv
 from spirits_env.state import State
@@ -153,7 +154,7 @@ def _playouts(states, chance, mask, plies):  # type: ignore[no-untyped-def]
 def rules_playouts(game: str, players: int) -> Trial:
     """Compile the playouts with the game's rules, as the batch compiles its loops."""
     rules = games.load(game)
-    kernel = _bind(_playouts, rules, f"{game}_{_source_hash(rules)}_playouts")
+    kernel = bind(_playouts, rules)
     batch, chance = _batch(game, 64, players)
     mask = np.zeros((1, len(rules.actions)), np.int8)
     plies = _PLIES_PER_RUN // len(batch)

@@ -5,20 +5,17 @@ The loops are written once and bound to a game's functions, so that Numba can ke
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
-from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import get_num_threads, njit, prange, set_num_threads
-from numba.extending import is_jitted
 
 from spirits_env import games
+from spirits_env.bind import bind, is_kept
 from spirits_env.game import Game, IllegalAction, fork, stream
 
 # The names a kernel below finds bound to its game's functions.
@@ -168,59 +165,27 @@ class Kernels:
     lookahead: Callable[..., None]
 
 
-def _source_hash(game: Game) -> str:
-    """Hash the sources that a game's kernels are compiled from."""
-    module: ModuleType = sys.modules[games.GAMES[game.name].module]
-    folder = Path(str(module.__file__)).parent
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in [here / "batch.py", here / "game.py", *sorted(folder.glob("*.py"))]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def _bind(template: Callable[..., Any], game: Game, tag: str, parallel: bool = False, **loops: Any) -> Any:
-    """Compile a loop with the game's functions, and other bound loops, in the place of its global names.
-
-    Numba keeps no closure over compiled functions on disk, but it does keep a function of a module: so each bound
-    loop is one, with its own globals. Its name carries the hash of all sources it is compiled from, because
-    Numba itself only looks at the file of the outermost function.
-    """
-    names = ("deal", "begin", "legal", "play", "observe", "scores", "winners", "returns", "redeal", "evaluate")
-    bindings = {name: getattr(game, name) for name in names} | loops
-    label = f"{tag}{template.__name__}"
-    bound = FunctionType(template.__code__, {**template.__globals__, **bindings}, label)
-    bound.__qualname__ = label
-    return njit(bound, cache=True, parallel=parallel)
-
-
 @cache
 def kernels(game: Game) -> Kernels:
     """Return a game's compiled loops, compiled at first use and kept on disk.
 
     Raises:
-        ValueError: If the game is not in the list of games, whose names tell the loops on disk apart.
+        ValueError: If the game is not in the list of games.
     """
-    if game.name not in games.GAMES or games.load(game.name) is not game:
-        raise ValueError(
-            f"The game {game.name!r} is not the one that the list of games has under this name; "
-            "put it into spirits_env.games.GAMES under a name of its own."
-        )
-    tag = f"{game.name}_{_source_hash(game)}"
-    outcome_of_one = _bind(_write_outcome, game, tag)
-    step = _bind(_step, game, tag, write_outcome=outcome_of_one)
-    if is_jitted(step) and not list(Path(str(step.stats.cache_path)).glob(f"*{tag}_step-*.nbi")):
+    outcome_of_one = bind(_write_outcome, game)
+    step = bind(_step, game, write_outcome=outcome_of_one)
+    if not is_kept(step):
         print(
             f"spirits_env: compiling {game.title} for this machine; this happens once and takes some seconds.",
             file=sys.stderr,
         )
     return Kernels(
         step=step,
-        step_threads=_bind(_step_threads, game, tag, parallel=True, step=step),
-        view=_bind(_view, game, tag),
-        outcome=_bind(_outcome, game, tag, write_outcome=outcome_of_one),
-        redeal=_bind(_redeal, game, tag),
-        lookahead=_bind(_lookahead, game, tag),
+        step_threads=bind(_step_threads, game, parallel=True, step=step),
+        view=bind(_view, game),
+        outcome=bind(_outcome, game, write_outcome=outcome_of_one),
+        redeal=bind(_redeal, game),
+        lookahead=bind(_lookahead, game),
     )
 
 

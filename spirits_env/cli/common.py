@@ -1,0 +1,27 @@
+"""What all commands share: exit codes, one-line errors, options of a game."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+OK, ILLEGAL, WRONG = 0, 1, 2
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with one line and code 2."""
+        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def option(text: str) -> tuple[str, Any]:
+    """Read `name=value`; true, false and whole numbers are taken as such."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is no option; write name=value, for example reward=margin")
+    known: dict[str, Any] = {"true": True, "false": False}
+    if value.lower() in known:
+        return name, known[value.lower()]
+    return name, int(value) if value.lstrip("-").isdigit() else value

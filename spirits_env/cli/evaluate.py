@@ -1,0 +1,108 @@
+"""`spirits evaluate`: measure agents against opponents."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from spirits_env import games
+from spirits_env.agents import make_agent
+from spirits_env.arena import Result, evaluate, to_markdown, to_rich
+from spirits_env.cli.common import ILLEGAL, OK, option
+
+
+def add(commands: Any) -> None:
+    """Add `spirits evaluate`."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="measure agents against opponents",
+        description="Measure each policy against a field of each opponent: every deal is played with the policy in "
+        "every seat, all policies and opponents meet the same deals, shared wins are shared.",
+    )
+    parser.add_argument(
+        "policies",
+        nargs="+",
+        metavar="POLICY",
+        help='an .onnx file (its best action), the file with ":sample" after it (drawn), random or greedy',
+    )
+    parser.add_argument(
+        "--against", nargs="*", default=None, metavar="AGENT", help="opponents (default: random greedy)"
+    )
+    parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
+    parser.add_argument("--players", type=int, default=2, help="players at the table (default: %(default)s)")
+    parser.add_argument("--games", type=int, default=1000, help="games per opponent (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")
+    parser.add_argument(
+        "--option",
+        type=option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the game; may be repeated",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the results as Markdown tables")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `spirits evaluate`."""
+    against = arguments.against
+    if against is None:
+        against = [] if arguments.players == 1 else ["random", "greedy"]
+    for path in (arguments.json, arguments.markdown):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ValueError(f"The folder of {path} does not exist; make it first.")
+    agents = [make_agent(policy) for policy in arguments.policies]
+    for agent in agents:
+        agent.check(arguments.game, arguments.players)
+    results = [
+        evaluate(
+            agent,
+            against,
+            game=arguments.game,
+            players=arguments.players,
+            games=arguments.games,
+            seed=arguments.seed,
+            options=dict(arguments.option),
+            progress=_progress(agent.name),
+        )
+        for agent in agents
+    ]
+    # What was played must not be lost to a fault in showing it.
+    if arguments.json is not None:
+        arguments.json.write_text("[" + ",\n".join(result.to_json() for result in results) + "]\n", encoding="utf-8")
+    if arguments.markdown is not None:
+        arguments.markdown.write_text(to_markdown(results), encoding="utf-8")
+    _show(results)
+    for match in (match for result in results for match in result.matches if match.illegal_example):
+        print(f"spirits: {match.illegal_example}", file=sys.stderr)
+    return ILLEGAL if any(result.illegal for result in results) else OK
+
+
+def _progress(agent: str) -> Callable[[int, int], None] | None:
+    """Show a line of progress where somebody looks on."""
+    if not sys.stderr.isatty():
+        return None
+
+    def report(finished: int, total: int) -> None:
+        end = "\n" if finished >= total else ""
+        print(f"\r{agent}: {finished} of {total} games", end=end, file=sys.stderr, flush=True)
+
+    return report
+
+
+def _show(results: Sequence[Result]) -> None:
+    """Print tables: in boxes for people, as plain Markdown for pipes."""
+    if not sys.stdout.isatty():
+        print(to_markdown(results), end="")
+        return
+    tables = to_rich(results)
+    from rich.console import Console
+
+    console = Console()
+    for table in tables:
+        console.print(table)
