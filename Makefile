@@ -2,12 +2,15 @@
 #
 #   make test PYTHON=python3.12           another Python: remakes .venv when it holds a different one
 #   make train CONFIG=configs/wild.yaml   another game
-#   make train ARGS="--help"              more arguments for the program behind a target (train, test, test-slow, bench)
+#   make train ARGS="--help"              more arguments for the program behind a target (train, exploit, test,
+#                                         test-slow, bench)
+#   make exploit POLICY=greedy            the agent to exploit, by name or file
 
 PYTHON ?= python3
 JOBS ?= 2
 ARGS ?=
 CONFIG ?= configs/forest.yaml
+POLICY ?= runs/forest/policy.onnx
 # The tests that `make coverage` runs uncompiled, which is slow: those of the rules.
 COVERAGE_TESTS ?= tests/test_forest_rules.py tests/test_forest_observation.py tests/test_forest_redeal.py \
 	tests/test_wild_rules.py tests/test_wild_powers.py tests/test_wild_setup.py tests/test_wild_redeal.py \
@@ -19,13 +22,16 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help train test test-slow lint format types coverage bench clean FORCE
+.PHONY: help train exploit test test-slow lint format types coverage bench clean FORCE
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 train: $(READY)  ## train a policy, export it, measure it; runs/<name>/report.md tells how it went
 	$(PY) -m training.selfplay --config $(CONFIG) $(ARGS)
+
+exploit: $(READY)  ## train a policy against a frozen one; the report tells what it wins from it at least
+	$(PY) -m training.exploiter --config $(CONFIG) --config configs/exploiter.yaml --opponents '["$(POLICY)"]' $(ARGS)
 
 test: $(READY)  ## run the tests
 	$(PY) -m pytest -q -n $(JOBS) $(ARGS)

@@ -49,7 +49,7 @@ def _source_hash(game: Game, template_file: str, loops: tuple[str, ...]) -> str:
     return digest.hexdigest()[:12]
 
 
-def bind(template: Callable[..., Any], game: Game, parallel: bool = False, **loops: Any) -> Any:
+def bind(template: Callable[..., Any], game: Game, parallel: bool = False, nogil: bool = False, **loops: Any) -> Any:
     """Compile a template with a game's functions, and other bound loops, in the place of its global names.
 
     Numba keeps no closure over compiled functions on disk, but it does keep a function of a module: so each bound
@@ -60,6 +60,7 @@ def bind(template: Callable[..., Any], game: Game, parallel: bool = False, **loo
         template: The loop; compiled helpers that it calls stand in its own file or in `game.py`.
         game: A game of the list.
         parallel: Whether `prange` runs in threads.
+        nogil: Whether other threads of Python may run meanwhile.
         **loops: Other loops bound to the same game, by the names the template calls them.
 
     Returns:
@@ -74,7 +75,7 @@ def bind(template: Callable[..., Any], game: Game, parallel: bool = False, **loo
     label = f"{game.name}_{_source_hash(game, template.__code__.co_filename, labels)}{template.__name__}"
     bound = FunctionType(template.__code__, {**template.__globals__, **bindings}, label)
     bound.__qualname__ = label
-    return njit(bound, cache=True, parallel=parallel)
+    return njit(bound, cache=True, parallel=parallel, nogil=nogil)
 
 
 def is_kept(loop: Any) -> bool:

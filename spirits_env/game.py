@@ -397,6 +397,8 @@ class Game:
             option, given scores and winners.
         redeal: `(state, seat)`: redraws all that the seat can't know, consistent with what it sees.
         evaluate: `(state, seat) -> float`: a hand-made estimate of the seat's prospects from what it may know.
+        margin_scale: About the standard deviation of a final margin between like players, by player count; alone, of
+            the estimate of a final position.
         worst_return: `(players, options) -> float`: a bound no real game goes below; the price of forfeiting.
         fill_setup: `(state, setup)`: puts a checked JSON set-up into a record, for `begin`, or raises ValueError.
         read_setup: `(state) -> setup`: the JSON set-up that a state was dealt from.
@@ -427,6 +429,7 @@ class Game:
     returns: Callable[..., Any]
     redeal: Callable[..., Any]
     evaluate: Callable[..., float]
+    margin_scale: Mapping[int, float]
     worst_return: Callable[[int, Mapping[str, Any]], float]
     fill_setup: Callable[[Any, Any], None]
     read_setup: Callable[[Any], dict[str, Any]]

@@ -378,7 +378,11 @@ def test_an_unknown_key_in_a_file_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert "lerner" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.stem)
+# That of the exploiter is for another command.
+SHIPPED = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.stem != "exploiter")
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_configuration_parses(path: Path) -> None:
     parse(["--config", str(ROOT / "configs/forest.yaml"), "--config", str(path)])
 

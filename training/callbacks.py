@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -33,6 +34,13 @@ class DivergedError(RuntimeError):
 class RunCallback(BaseCallback):
     """Drives one run.
 
+    Args:
+        config: The run's configuration.
+        env: Its games.
+        run: Its folder.
+        minutes: Time spent learning before.
+        against: Opponents of the matches that make the curve.
+
     Attributes:
         minutes: Time spent learning, in this process and before.
         interrupted: Whether SIGTERM or Ctrl-C asked to stop.
@@ -41,12 +49,13 @@ class RunCallback(BaseCallback):
 
     model: MaskablePPO
 
-    def __init__(self, config: Config, env: SelfPlayVecEnv, run: Path, minutes: float) -> None:
+    def __init__(self, config: Config, env: SelfPlayVecEnv, run: Path, minutes: float, against: Sequence[Any]) -> None:
         super().__init__()
         self.config = config
         self.env = env
         self.run = run
         self.minutes_before = minutes
+        self.against = against
         self.interrupted = False
         self._stop = False
         self.saved_at = -1
@@ -129,7 +138,7 @@ class RunCallback(BaseCallback):
         shown = {}
         for result in evaluate(
             NetworkAgent(network_of(self.model)),
-            config.evaluation.against,
+            self.against,
             game=config.game,
             players=config.players,
             games=config.evaluation.games,

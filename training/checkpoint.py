@@ -83,8 +83,9 @@ def load(model: MaskablePPO, env: SelfPlayVecEnv, folder: Path) -> float:
         content: dict[str, Any] = th.load(path, weights_only=True)
         model.policy.load_state_dict(content["policy"])
         model.policy.optimizer.load_state_dict(content["optimizer"])
-        games = {key: value.numpy() for key, value in content["games"].items()}
-        model._last_obs = env.restore({**games, "chance": games["chance"].view(np.uint64)})
+        known = env.snapshot()
+        games = {key: value.numpy().view(known[key].dtype) for key, value in content["games"].items()}
+        model._last_obs = env.restore(games)
     except Exception as error:
         raise ValueError(
             f"{path} can't be loaded ({type(error).__name__}); remove that folder to go on from the one before."

@@ -8,12 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser
 
 from spirits_env import games
+
+ConfigT = TypeVar("ConfigT", bound="Config")
 
 
 @dataclass
@@ -136,6 +138,9 @@ class Config:
         evaluation: How it is judged.
     """
 
+    PROGRAM: ClassVar[str] = "python -m training.selfplay"
+    PURPOSE: ClassVar[str] = "Fit a self-play policy, export it and judge it."
+
     game: str = games.DEFAULT
     players: int = 2
     options: dict[str, Any] = field(default_factory=dict)
@@ -206,32 +211,32 @@ def dump(config: Config) -> str:
     return text
 
 
-def make_parser() -> ArgumentParser:
-    """Make the command line of a training run."""
+def make_parser(kind: type[Config] = Config) -> ArgumentParser:
+    """Make the command line of a training run of this kind."""
     parser = ArgumentParser(
-        prog="python -m training.selfplay",
+        prog=kind.PROGRAM,
         exit_on_error=False,
-        description="Fit a self-play policy, export it and judge it. A run that was interrupted goes on when the same "
-        "command is given again.",
+        description=f"{kind.PURPOSE} A run that was interrupted goes on when the same command is given again.",
     )
     parser.add_argument("--config", action="config", help="a YAML file; may be given several times, later ones win")
-    parser.add_class_arguments(Config)
+    parser.add_class_arguments(kind)
     return parser
 
 
-def parse(arguments: Sequence[str] | None = None) -> Config:
+def parse(arguments: Sequence[str] | None = None, kind: type[ConfigT] = Config) -> ConfigT:  # type: ignore[assignment]
     """Read a configuration from the command line.
 
     Args:
         arguments: Command-line words; None takes the process's own.
+        kind: The configuration's class.
 
     Raises:
         SystemExit: With code 2 after one line on the standard error stream, if anything is wrong.
     """
-    parser = make_parser()
+    parser = make_parser(kind)
     try:
         values = parser.instantiate(parser.parse_args(arguments))
-        config = Config(**{part.name: values[part.name] for part in fields(Config)})
+        config = kind(**{part.name: values[part.name] for part in fields(kind)})
         config.check()
     except (ArgumentError, ValueError) as error:
         text = " ".join(str(error).split())

@@ -48,7 +48,7 @@ def libraries() -> dict[str, str]:
 def provenance(config: Config) -> dict[str, Any]:
     """Return what a run was made with: versions, source revision, machine, command."""
     return {
-        "command": " ".join(["python", "-m", "training.selfplay", *sys.argv[1:]]),
+        "command": " ".join([config.PROGRAM, *sys.argv[1:]]),
         "revision": _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "libraries": libraries(),
@@ -81,9 +81,10 @@ def draw_curves(run: Path, path: Path, config: Config) -> None:
 
     rows = metrics.read(run)
     figure, axes = pyplot.subplots(2, 2, figsize=(10, 6.4), layout="constrained")
-    for opponent in config.evaluation.against:
-        _draw(axes[0, 0], rows, f"match/win_share_{opponent}", f"against {opponent}")
-        _draw(axes[0, 1], rows, f"match/margin_{opponent}", f"against {opponent}")
+    for axis, figure_of in ((axes[0, 0], "match/win_share_"), (axes[0, 1], "match/margin_")):
+        # Opponents go by the names of their metrics, which are not those of their files.
+        for key in sorted({key for row in rows for key in row if key.startswith(figure_of)}):
+            _draw(axis, rows, key, f"against {key.removeprefix(figure_of)}")
     axes[0, 0].axhline(1 / config.players, color="grey", linewidth=0.8, linestyle=":")
     axes[0, 0].set(title="Win share (dotted: equals)", ylim=(0, 1.02))
     axes[0, 1].axhline(0, color="grey", linewidth=0.8, linestyle=":")
@@ -112,7 +113,12 @@ def _draw(axis: Any, rows: Sequence[dict[str, float]], key: str, label: str | No
 
 
 def write_report(
-    run: Path, config: Config, results: Sequence[Result], training: dict[str, Any], made_with: dict[str, Any]
+    run: Path,
+    config: Config,
+    results: Sequence[Result],
+    training: dict[str, Any],
+    made_with: dict[str, Any],
+    meaning: str = "",
 ) -> None:
     """Write `report.md`, `evaluation.json` and `curves.png`.
 
@@ -122,6 +128,7 @@ def write_report(
         results: The final matches.
         training: Figures of the training.
         made_with: What `provenance` returned.
+        meaning: What the matches show, in sentences, for a run that asks more than how strong its policy is.
     """
     draw_curves(run, run / "curves.png", config)
     (run / "evaluation.json").write_text(
@@ -140,7 +147,7 @@ def write_report(
 Measured on the exported `policy.onnx`, on deals that training never saw; `:sample` draws from the policy instead of
 playing its best action.
 
-{to_markdown(results)}
+{meaning}{to_markdown(results)}
 
 ## Curves
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 
 from spirits_env import games
+from spirits_env.agents import Agent
 from spirits_env.agents.policy import make_card
 from spirits_env.arena import Result, evaluate
-from spirits_env.sb3 import SelfPlayVecEnv
+from spirits_env.sb3 import FieldVecEnv, SelfPlayVecEnv
 from training import checkpoint, metrics
 from training.buffer import SeatRolloutBuffer
 from training.callbacks import DivergedError, RunCallback
@@ -35,18 +36,29 @@ INTERRUPTED = 130
 _FREE = ("max_minutes", "progress", "checkpoint_every", "keep_checkpoints", "evaluation")
 
 
-def make_learner(config: Config) -> tuple[MaskablePPO, SelfPlayVecEnv]:
-    """Make the games and the learner, seeded."""
-    th.set_num_threads(config.threads)
-    learner = config.learner
-    env = SelfPlayVecEnv(
+# Says in sentences what the final matches show.
+Explain = Callable[[Sequence[Result]], str]
+
+
+def make_games(config: Config, opponents: Sequence[Agent] = ()) -> SelfPlayVecEnv:
+    """Make the games: the latest policy in all seats, or in one of them against frozen opponents."""
+    settings = (
         config.game,
-        learner.lanes,
+        config.learner.lanes,
         config.players,
         config.utility.margin_weight,
         config.utility.margin_scale,
-        **config.options,
     )
+    if opponents:
+        return FieldVecEnv(opponents, *settings, **config.options)
+    return SelfPlayVecEnv(*settings, **config.options)
+
+
+def make_learner(config: Config, opponents: Sequence[Agent] = ()) -> tuple[MaskablePPO, SelfPlayVecEnv]:
+    """Make the games and the learner, seeded."""
+    th.set_num_threads(config.threads)
+    learner = config.learner
+    env = make_games(config, opponents)
     first, last = learner.learning_rate, learner.final_learning_rate
     model = MaskablePPO(
         NetworkPolicy,
@@ -84,7 +96,7 @@ def open_run(config: Config) -> Path:
     if path.is_file():
         known = yaml.safe_load(path.read_text(encoding="utf-8"))
         wanted = config.values()
-        other = [key for key in wanted if key not in _FREE and known.get(key) != wanted[key]]
+        other = [key for key in {**known, **wanted} if key not in _FREE and known.get(key) != wanted.get(key)]
         if other:
             raise ValueError(
                 f"{run} holds a run with other values of {', '.join(other)}; give another --name or remove that folder."
@@ -94,9 +106,9 @@ def open_run(config: Config) -> Path:
     return run
 
 
-def train(config: Config, run: Path) -> tuple[MaskablePPO, RunCallback]:
+def train(config: Config, run: Path, opponents: Sequence[Agent] = ()) -> tuple[MaskablePPO, RunCallback]:
     """Learn until the configured count, from the newest checkpoint if there is one."""
-    model, env = make_learner(config)
+    model, env = make_learner(config, opponents)
     minutes = 0.0
     kept = checkpoint.folders(run)
     if kept:
@@ -104,14 +116,21 @@ def train(config: Config, run: Path) -> tuple[MaskablePPO, RunCallback]:
         print(f"Going on from {kept[-1]} ({model.num_timesteps} decisions).")
     metrics.cut(run, model.num_timesteps)
     model.set_logger(Logger(str(run), [metrics.JSONLWriter(run), TensorBoardOutputFormat(str(run / "tensorboard"))]))
-    callback = RunCallback(config, env, run, minutes)
+    callback = RunCallback(config, env, run, minutes, [*opponents, *config.evaluation.against])
     remaining = config.decisions - model.num_timesteps
     model.learn(max(0, remaining), callback=callback, reset_num_timesteps=not kept)
     model.logger.close()
     return model, callback
 
 
-def finish(config: Config, run: Path, model: MaskablePPO, training: dict[str, Any]) -> list[Result]:
+def finish(
+    config: Config,
+    run: Path,
+    model: MaskablePPO,
+    training: dict[str, Any],
+    opponents: Sequence[Agent] = (),
+    explain: Explain | None = None,
+) -> list[Result]:
     """Export the policy, judge the file and write the report."""
     game = games.load(config.game)
     made_with = provenance(config)
@@ -126,7 +145,7 @@ def finish(config: Config, run: Path, model: MaskablePPO, training: dict[str, An
     results = [
         evaluate(
             str(run / POLICY) + suffix,
-            config.evaluation.against,
+            [*opponents, *config.evaluation.against],
             game=config.game,
             players=config.players,
             games=config.evaluation.final_games,
@@ -136,26 +155,39 @@ def finish(config: Config, run: Path, model: MaskablePPO, training: dict[str, An
         for suffix in ("", ":sample")
     ]
     (run / "run.json").write_text(json.dumps({**made_with, "training": training}, indent=2) + "\n", encoding="utf-8")
-    write_report(run, config, results, training, made_with)
+    write_report(run, config, results, training, made_with, explain(results) if explain else "")
     return results
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    config = parse(arguments)
+def carry_out(config: Config, opponents: Sequence[Agent] = (), explain: Explain | None = None) -> int:
+    """Do a whole run and say how it went.
+
+    Args:
+        config: The run.
+        opponents: Frozen agents that the learner meets; none for self-play.
+        explain: Gives the report sentences on what the final matches show.
+
+    Returns:
+        The exit code.
+    """
     try:
         run = open_run(config)
-        model, callback = train(config, run)
+        model, callback = train(config, run, opponents)
         if callback.interrupted:
             print(f"Stopped after {callback.saved_at} decisions; the same command goes on from there.")
             return INTERRUPTED
-        finish(config, run, model, callback.values())
+        finish(config, run, model, callback.values(), opponents, explain)
     except (ValueError, DivergedError) as error:
-        print(f"python -m training.selfplay: {error}", file=sys.stderr)
+        print(f"{config.PROGRAM}: {error}", file=sys.stderr)
         return 2
     print((run / "report.md").read_text(encoding="utf-8").split("## Curves")[0])
     print(f"The policy is {run / POLICY}, the report {run / 'report.md'}.")
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    return carry_out(parse(arguments))
 
 
 if __name__ == "__main__":

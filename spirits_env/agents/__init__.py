@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spirits_env.batch import Views, kernels
-from spirits_env.game import choose_uniform
+from spirits_env.game import choose_uniform, shown
 
 
 class Agent:
@@ -19,9 +19,11 @@ class Agent:
 
     Attributes:
         name: How tables and errors call it.
+        fingerprint: What tells agents of one name apart, such as the hash of a file; empty where the name says all.
     """
 
     name = "agent"
+    fingerprint = ""
 
     def act(self, view: Views) -> int:
         """Choose for one seat.
@@ -81,12 +83,16 @@ class GreedyAgent(Agent):
 BUILT_IN: dict[str, type[Agent]] = {"random": RandomAgent, "greedy": GreedyAgent}
 
 
+SEARCH = "search:"
+
+
 def make_agent(spec: Any) -> Agent:
     """Turn a name, a policy file or an agent object into an agent.
 
     Args:
-        spec: "random", "greedy", the path of an ONNX policy (plays its best action), the path with ":sample"
-            after it (draws from the policy), or an `Agent`.
+        spec: "random", "greedy", "search:400" (playouts) or "search:0.2s" (time), the path of an ONNX policy (plays its
+            best action), the path with ":sample" after it (draws from the policy) or "+search:64" (searches with it),
+            or an `Agent`. Options of a search follow as ",name=value".
 
     Raises:
         ValueError: If it is none of these, or the file is no policy of ours.
@@ -95,6 +101,14 @@ def make_agent(spec: Any) -> Agent:
         return spec
     if isinstance(spec, str) and spec in BUILT_IN:
         return BUILT_IN[spec]()
+    if isinstance(spec, str) and spec.startswith(SEARCH):
+        from spirits_env.agents.search import make_search
+
+        return make_search(spec)
+    if isinstance(spec, str) and f"+{SEARCH}" in spec:
+        from spirits_env.agents.guided import make_guided
+
+        return make_guided(spec)
     if isinstance(spec, (str, Path)):
         path, sample = str(spec).removesuffix(":sample"), str(spec).endswith(":sample")
         if path.endswith(".onnx") or Path(path).is_file():
@@ -102,4 +116,7 @@ def make_agent(spec: Any) -> Agent:
 
             return PolicyAgent(path, sample=sample)
     known = ", ".join(BUILT_IN)
-    raise ValueError(f"There is no agent {spec!r}; give {known}, the path of an .onnx policy, or an Agent object.")
+    raise ValueError(
+        f"There is no agent {shown(spec)}; give {known}, search:400 (playouts), search:0.2s (time), the path of an "
+        ".onnx policy, the path with +search:64 after it, or an Agent object."
+    )

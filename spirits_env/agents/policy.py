@@ -5,6 +5,7 @@ The card says what the policy was trained for, so that a file for another game o
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -143,6 +144,7 @@ class PolicyAgent(Agent):
 
     Attributes:
         name: The card's name, with ":sample" after it for one that draws.
+        fingerprint: The start of the file's SHA-256 hash.
         card: The card.
         path: The file it came from.
         sample: Whether actions are drawn from the softmax of the logits.
@@ -167,6 +169,7 @@ class PolicyAgent(Agent):
         self.sample = sample
         self.threads = threads
         self._model = _read(path)
+        self.fingerprint = hashlib.sha256(self._model).hexdigest()[:16]
         self._session = _open(self._model, path, threads)
         self.card = _card_of(self._session, path)
         _check_signature(self._session, self.card, path)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+_LISTS = ("remarks", "agents", "fingerprints")
+
 
 @dataclass(frozen=True)
 class Contest:
@@ -22,6 +24,7 @@ class Contest:
         remarks: What must be said of every result with these options.
         seed: The seed that all deals and choices follow from.
         agents: Names of the agents; an agent's number is its index.
+        fingerprints: What tells each from others of its name; empty where the name says all.
     """
 
     game: str
@@ -32,15 +35,17 @@ class Contest:
     remarks: tuple[str, ...]
     seed: int
     agents: tuple[str, ...]
+    fingerprints: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as plain JSON values; `from_dict` takes them back."""
-        return {**asdict(self), "remarks": list(self.remarks), "agents": list(self.agents)}
+        lists = {name: list(getattr(self, name)) for name in _LISTS}
+        return {**asdict(self), **lists}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Contest:
         """Rebuild a contest from what `to_dict` gave."""
-        return cls(**{**value, "remarks": tuple(value["remarks"]), "agents": tuple(value["agents"])})
+        return cls(**{**value, **{name: tuple(value[name]) for name in _LISTS}})
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Played:
 
     def to_dict(self) -> dict[str, Any]:
         """The games as plain JSON values; `from_dict` takes them back."""
-        return asdict(self)
+        return dict(vars(self))
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Played:

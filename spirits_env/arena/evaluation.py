@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,8 @@ from spirits_env import __version__
 from spirits_env import games as listing
 from spirits_env.agents import Agent, make_agent
 from spirits_env.arena.estimates import Estimate, estimate_mean, estimate_share
-from spirits_env.batch import AGENTS, Batch, Views
+from spirits_env.arena.play import Side, deal_games, outcome, play_out, warm_up
+from spirits_env.batch import Batch
 from spirits_env.game import Game, is_whole, stream
 
 if TYPE_CHECKING:
@@ -195,49 +195,6 @@ class Games:
     sides: tuple[Side, Side]
 
 
-class Side(Agent):
-    """One side of a match: asks its agent, keeps the time and puts illegal choices aside.
-
-    Attributes:
-        agent: Who chooses.
-        decisions: Choices made.
-        seconds: Time they took.
-        illegal: Illegal ones among them.
-        example: Its first illegal choice in words; empty without one.
-        wrong: Which rows of the last call were illegal, shape `(n,)`, bool.
-    """
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent = agent
-        self.name = agent.name
-        self.decisions = 0
-        self.seconds = 0.0
-        self.illegal = 0
-        self.example = ""
-        self.wrong = np.zeros(0, np.bool_)
-
-    def act_many(self, views: Views) -> np.ndarray:
-        """Ask the agent; a legal action stands in for an illegal one, whose game goes no further."""
-        # The agent may write into what it was given.
-        mask = views.mask.copy()
-        started = time.perf_counter()
-        actions = np.asarray(self.agent.act_many(views))
-        self.seconds += time.perf_counter() - started
-        self.decisions += len(mask)
-        self.wrong = np.zeros(len(mask), np.bool_)
-        if actions.shape != self.wrong.shape or not np.issubdtype(actions.dtype, np.integer):
-            # No choice at all: whoever asked refuses it with the agent's name.
-            return actions
-        inside = (actions >= 0) & (actions < mask.shape[1])
-        self.wrong = ~inside | (mask[np.arange(len(mask)), np.where(inside, actions, 0)] == 0)
-        self.illegal += int(self.wrong.sum())
-        if self.wrong.any() and not self.example:
-            action = int(actions[self.wrong][0])
-            name = views.game.actions[action].name if 0 <= action < mask.shape[1] else "no action"
-            self.example = f"agent {self.name} chose {action} ({name}), which was illegal"
-        return np.where(self.wrong, mask.argmax(axis=1), actions)
-
-
 def evaluate(
     agent: Any,
     against: Any = ("random", "greedy"),
@@ -345,18 +302,22 @@ def play_games(
         The games in the order of the plan.
     """
     sides = (Side(agent), Side(opponent or agent))
-    _warm_up(rules, players, options, {agent, opponent or agent})
+    for one in {agent, opponent or agent}:
+        warm_up(rules, players, options, one)
     count = deals * players
     seat = np.arange(count) % players
+    who = (np.arange(players) != seat[:, None]).astype(np.int64)
     share = np.zeros((count, players))
     points = np.zeros((count, players))
     plies, lost = np.zeros(count, np.int64), np.zeros(count, np.int64)
     dealt: set[bytes] = set()
     for numbers in _chunks(count, lanes):
-        batch = _dealt(rules, players, options, seed, numbers)
+        seeds = [deal_seed(seed, int(number) // players) for number in numbers]
+        batch = deal_games(rules, players, options, seeds, (numbers % players).tolist())
         dealt |= _fingerprints(batch)
-        lost[numbers], plies[numbers] = _play_out(batch, sides, seat[numbers])
-        share[numbers], points[numbers] = _outcome(batch, lost[numbers])
+        lost[numbers], decisions = play_out(batch, sides, who[numbers])
+        plies[numbers] = decisions.sum(axis=1)
+        share[numbers], points[numbers] = outcome(batch, lost[numbers])
         if progress:
             progress(int(numbers[-1]) + 1, count)
     return Games(seat, share, points, plies, lost, len(dealt), sides)
@@ -368,72 +329,11 @@ def _chunks(count: int, lanes: int) -> Iterator[np.ndarray]:
         yield np.arange(first, min(first + lanes, count))
 
 
-def _dealt(rules: Game, players: int, options: Mapping[str, Any], seed: int, numbers: np.ndarray) -> Batch:
-    """Deal the games of these numbers: the same deal for each seating, other streams for the agents' choices."""
-    batch = Batch(rules, len(numbers), players, options)
-    seeds = [deal_seed(seed, int(number) // players) for number in numbers]
-    batch.reset(seeds)
-    for lane, number in enumerate(numbers):
-        for seat in range(players):
-            batch.chance[lane, seat] = stream(seeds[lane], AGENTS, int(number) % players, seat)
-    return batch
-
-
 def _fingerprints(batch: Batch) -> set[bytes]:
     """The dealt games without their generators."""
     states = batch.states.copy()
     states["rng"] = 0
     return {state.tobytes() for state in states}
-
-
-def _warm_up(rules: Game, players: int, options: Mapping[str, Any], agents: set[Agent]) -> None:
-    """Ask each agent once on a game that doesn't count, so that what it compiles or loads isn't timed."""
-    for agent in agents:
-        batch = _dealt(rules, players, options, 0, np.zeros(1, np.int64))
-        batch.ask(Side(agent), batch.lanes)
-
-
-def _play_out(batch: Batch, sides: tuple[Side, Side], learner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Play all games to their end.
-
-    Args:
-        batch: Dealt games.
-        sides: The agent's side and the opponents'.
-        learner: The agent's seat in each lane, shape `(n,)`.
-
-    Returns:
-        The seat whose illegal choice ended the game, -1 where none did, and decisions per game; both `(n,)`, int64.
-    """
-    lost = np.full(len(batch), -1, np.int64)
-    plies = np.zeros(len(batch), np.int64)
-    actions = np.zeros(len(batch), np.int64)
-    live = batch.lanes
-    while live.size:
-        own = batch.seat[live] == learner[live]
-        for side, lanes in zip(sides, (live[own], live[~own]), strict=True):
-            if lanes.size:
-                actions[lanes] = batch.ask(side, lanes)
-                wrong = lanes[side.wrong]
-                lost[wrong] = batch.seat[wrong]
-        plies[live] += 1
-        live = live[lost[live] < 0]
-        batch.step(actions[live], live)
-        live = live[batch.seat[live] >= 0]
-    return lost, plies
-
-
-def _outcome(batch: Batch, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Share out the wins of finished games; a forfeited one is won by all other seats.
-
-    Returns:
-        Shares and points, both of shape `(n, players)`.
-    """
-    forfeited = lost >= 0
-    batch.count(np.flatnonzero(forfeited))
-    winners = batch.won[:, : batch.players].astype(np.float64)
-    winners[forfeited] = np.arange(batch.players) != lost[forfeited, None]
-    # Nobody wins a solitaire that was lost.
-    return winners / np.maximum(winners.sum(axis=1, keepdims=True), 1), batch.points[:, : batch.players]
 
 
 def _summarise(games: Games, opponent: Agent | None, players: int) -> Match:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from spirits_env import games, record
-from spirits_env.cli import evaluate
+from spirits_env.cli import arena, evaluate, solve
 from spirits_env.cli.common import OK, WRONG, Parser
 
 
@@ -19,6 +19,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="spirits", description="Environments for board games about spirits.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     evaluate.add(commands)
+    arena.add(commands)
+    solve.add(commands)
     listing = commands.add_parser("games", help="list the games", description="List the games and their ids.")
     listing.set_defaults(run=_games)
     info = commands.add_parser("info", help="show a policy file's card", description="Show a policy file's card.")

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from spirits_env import games
-from spirits_env.agents import make_agent
+from spirits_env import endgames, games
+from spirits_env.agents import Agent, make_agent
 from spirits_env.arena import Result, evaluate, to_markdown, to_rich
 from spirits_env.cli.common import ILLEGAL, OK, option
+from spirits_env.game import IllegalAction
 
 
 def add(commands: Any) -> None:
@@ -43,6 +44,12 @@ def add(commands: Any) -> None:
         metavar="NAME=VALUE",
         help="an option of the game; may be repeated",
     )
+    parser.add_argument(
+        "--endgames",
+        action="store_true",
+        help="ask for one decision in each of a fixed set of end positions instead, judged by exact play; "
+        "without opponents, and --games says nothing here",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the results as Markdown tables")
     parser.set_defaults(run=run)
@@ -59,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     agents = [make_agent(policy) for policy in arguments.policies]
     for agent in agents:
         agent.check(arguments.game, arguments.players)
+    if arguments.endgames:
+        return _judge(agents, arguments)
     results = [
         evaluate(
             agent,
@@ -81,6 +90,24 @@ def run(arguments: argparse.Namespace) -> int:
     for match in (match for result in results for match in result.matches if match.illegal_example):
         print(f"spirits: {match.illegal_example}", file=sys.stderr)
     return ILLEGAL if any(result.illegal for result in results) else OK
+
+
+def _judge(agents: Sequence[Agent], arguments: argparse.Namespace) -> int:
+    """Run `spirits evaluate --endgames`."""
+    if arguments.against is not None or arguments.option:
+        raise ValueError("--endgames has its own positions and no opponents; leave out --against and --option.")
+    try:
+        results = [endgames.judge(agent, arguments.game, arguments.players, arguments.seed) for agent in agents]
+    except IllegalAction as error:
+        print(f"spirits: {error}", file=sys.stderr)
+        return ILLEGAL
+    table = endgames.to_markdown(results)
+    if arguments.json is not None:
+        arguments.json.write_text("[" + ",\n".join(result.to_json() for result in results) + "]\n", encoding="utf-8")
+    if arguments.markdown is not None:
+        arguments.markdown.write_text(table, encoding="utf-8")
+    print(table, end="")
+    return OK
 
 
 def _progress(agent: str) -> Callable[[int, int], None] | None:

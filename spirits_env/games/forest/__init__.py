@@ -73,6 +73,7 @@ GAME = Game(
     returns=rules.returns,
     redeal=rules.redeal,
     evaluate=evaluate,
+    margin_scale={1: 6.0, 2: 12.0, 3: 8.0, 4: 6.0},
     worst_return=worst_return,
     fill_setup=fill_setup,
     read_setup=read_setup,

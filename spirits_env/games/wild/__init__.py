@@ -52,6 +52,7 @@ GAME = Game(
     returns=rules.returns,
     redeal=rules.redeal,
     evaluate=evaluate,
+    margin_scale={2: 8.0},
     worst_return=worst_return,
     fill_setup=fill_setup,
     read_setup=read_setup,
