@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.measure import Case, NotInstalledError, Ratio, Trial
 from spirits_env import games
 from spirits_env.aec import RawEnv, wrapped_env
+from spirits_env.agents.search import SearchAgent
 from spirits_env.batch import Batch
 from spirits_env.bind import bind
 from spirits_env.game import choose_uniform
@@ -28,6 +29,7 @@ from spirits_env.vector import VectorEnv
 COUNTS = (64, 1024, 4096)
 _PLIES_PER_RUN = 100_000
 _GAMES_PER_RUN = 10
+_PLAYOUTS_PER_RUN = 5_000
 # Decisions that the foremost game of a batch is ahead of the last: two games or more.
 _SPREAD = 200
 
@@ -175,6 +177,36 @@ def rules_cases(game: str) -> list[Case]:
             partial(rules_playouts, game, players),
         )
         for players in sorted({usual_players(game), max(games.load(game).players)})
+    ]
+
+
+# --- agents -----------------------------------------------------------------------------------------------
+
+
+def search_playouts(game: str, players: int, **options: Any) -> Trial:
+    """One decision of a search at the opening: re-deal, tree, rollout and all."""
+    agent = SearchAgent(_PLAYOUTS_PER_RUN, reuse=False, **options)
+    batch = Batch(game, 1, players)
+    batch.reset([0])
+
+    def run() -> int:
+        batch.ask(agent, batch.lanes)
+        return _PLAYOUTS_PER_RUN
+
+    return Trial(run)
+
+
+def search_cases(game: str) -> list[Case]:
+    """Playouts of uniform decisions to the end, as searches are compared by, and those of the default."""
+    players, unit = usual_players(game), "playouts/s"
+    return [
+        Case(
+            f"{game}/search/uniform",
+            "search, uniform to the end",
+            partial(search_playouts, game, players, horizon=0),
+            unit,
+        ),
+        Case(f"{game}/search/default", "search, its defaults", partial(search_playouts, game, players), unit),
     ]
 
 
@@ -339,7 +371,7 @@ def face_cases(game: str) -> list[Case]:
 
 def all_cases(game: str) -> list[Case]:
     """Everything of ours for one game."""
-    return batch_cases(game) + thread_cases(game) + rules_cases(game) + face_cases(game)
+    return batch_cases(game) + thread_cases(game) + rules_cases(game) + search_cases(game) + face_cases(game)
 
 
 def ratios(game: str) -> list[Ratio]:

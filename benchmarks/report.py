@@ -45,6 +45,7 @@ TARGETS = {
     "batch/1024x2/step": Target("cpu", 3e6),
     "threads/1024": Target("wall", 1.7),
     "threads/4096": Target("wall", 1.7),
+    "search/uniform": Target("cpu", 60e3),
     "aec/raw": Target("cpu", 150e3),
     "startup/import": Target("wall", 0.4, least=False),
     "startup/aec-warm": Target("wall", 1.0, least=False),

@@ -121,18 +121,32 @@ def load(game: str = games.DEFAULT, players: int = 2) -> tuple[Endgame, ...]:
     """Load the end positions of a game.
 
     Raises:
-        ValueError: If the game is unknown or there are none for it.
+        ValueError: If the game is unknown, there are none for it, or their file is damaged.
     """
     checked = games.load(game).check_players(players)
     path = path_of(game, checked)
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.jsonl")))
         raise ValueError(f"There are no end positions for {game} with {players} players; there are some for {known}.")
-    return tuple(parse(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines())
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() or [""], 1):
+        try:
+            found.append(parse(json.loads(line)))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(
+                f"Line {number} of {path} is no end position ({error}); install this package again."
+            ) from None
+    return tuple(found)
 
 
 def parse(line: Mapping[str, Any]) -> Endgame:
-    """Turn a line of a file of end positions, as `plain` makes it, into a position."""
+    """Turn a line of a file of end positions, as `plain` makes it, into a position.
+
+    Raises:
+        ValueError: If its record does not replay, or a value is of another kind.
+        KeyError: If a part of it is missing.
+        TypeError: If it is of another kind.
+    """
     return Endgame(
         state=record.replay(line["record"]),
         left=line["left"],
@@ -182,7 +196,7 @@ def judge(agent: Agent, game: str = games.DEFAULT, players: int = 2, seed: int =
         game=game,
         game_version=state.game.version,
         package_version=__version__,
-        players=players,
+        players=state.players,
         seed=int(seed),
         total=_row("all", chosen),
         phases=_rows(chosen, lambda endgame: endgame.state.phase, state.game.phases),

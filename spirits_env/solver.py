@@ -1,4 +1,4 @@
-"""Exact values of ends of two-player games, with all cards open: what perfect play makes of a position.
+"""Exact values of ends of two-player games, all cards open and all chance known: what perfect play makes of a position.
 
 An alpha-beta search over the game's own rules with a transposition table on the record's bytes; no game is named.
 """
@@ -45,6 +45,8 @@ _ENTRY = np.dtype(
     )
 )
 _LOWEST, _HIGHEST, _MOST_EFFORT = -32768, 32767, 32767
+# No value lies outside these, by objective.
+_BOUNDS = {"points": (_LOWEST, _HIGHEST), "result": (-1, 1)}
 
 # What is kept of each position on the way from the root to the one being searched.
 _FIELDS = 9
@@ -177,8 +179,11 @@ def _pick(frame, actions, history):
     first = frame[_NEXT]
     best = first
     if first == 0 and frame[_HINT] >= 0:
-        while actions[best] != frame[_HINT]:
-            best += 1
+        # Looked for and not taken at its word: another position of the same hash may have left it.
+        for i in range(frame[_COUNT]):
+            if actions[i] == frame[_HINT]:
+                best = i
+                break
     else:
         for i in range(first + 1, frame[_COUNT]):
             if history[actions[i]] > history[actions[best]]:
@@ -239,7 +244,6 @@ def _search(
         keys[0] = _hash(words[0], salts)
     while True:
         frame = frames[depth]
-        effort = progress[_NODES] - frame[_START]
         if entering:
             if budget == 0:
                 progress[_DEPTH] = depth
@@ -254,7 +258,7 @@ def _search(
             child = frames[depth + 1]
             known = _take_back(frame, child, history[frame[_SEAT]], progress[_NODES] - child[_START])
             if known or frame[_NEXT] == frame[_COUNT]:
-                _store(table, keys[depth], frame, effort)
+                _store(table, keys[depth], frame, progress[_NODES] - frame[_START])
                 known = True
         if known:
             if depth == 0:
@@ -289,7 +293,7 @@ def _loop(game: Game) -> Any:
 
 @dataclass(frozen=True)
 class Solution:
-    """What perfect play makes of a position, with all cards open to both.
+    """What perfect play makes of a position, with all cards open to both, and all chance to come.
 
     Attributes:
         seat: The seat to act.
@@ -370,16 +374,19 @@ class Solver:
             ValueError: If the position can't be solved at all, or the limit is no time.
         """
         self._check(state, seconds)
+        self._progress[:] = 0
+        self._progress[_ENTERING] = 1
+        # Compiled, where that is due, before the clock starts.
+        self._run(0)
         start = time.perf_counter()
         self._deadline = np.inf if seconds is None else start + seconds
-        self._progress[:] = 0
         try:
             values = self._values(state)
             line = self._line(state, max(values.values()))
         except _Unfinished:
             raise UnsolvedError(
-                f"The position at ply {len(state.history)} was not solved within {seconds:g} seconds; give a later "
-                "ply or more time."
+                f"The position at ply {len(state.history)} was not solved within {seconds:g} s; give a later ply or "
+                "more time."
             ) from None
         value = max(values.values())
         return Solution(
@@ -404,7 +411,7 @@ class Solver:
             raise ValueError("The game is over; give a position with a decision to take.")
         is_time = isinstance(seconds, (int, float, np.integer, np.floating)) and not isinstance(seconds, bool)
         if seconds is not None and not (is_time and seconds > 0):
-            raise ValueError(f"The time limit was {shown(seconds)}; give more than 0 seconds, or None for no limit.")
+            raise ValueError(f"The time limit was {shown(seconds)}; give more than 0 seconds.")
 
     def _values(self, state: State) -> dict[int, int]:
         """Return the value of every legal action, for the seat to act."""
@@ -422,7 +429,8 @@ class Solver:
         after = state.copy()
         after.play(action)
         sign = 1 if max(after.seat, 0) == state.seat else -1
-        low, high, value = _LOWEST, _HIGHEST, sign * guess
+        value = sign * guess
+        low, high = _BOUNDS[self.objective]
         while low < high:
             goal = max(value, low + 1)
             value = self._ask(after, goal)
@@ -438,7 +446,17 @@ class Solver:
         self._frames[0, _SEAT] = max(state.seat, 0)
         self._frames[0, _GOAL] = goal
         self._progress[_DEPTH], self._progress[_ENTERING] = -1, 1
-        while not _loop(self.game)(
+        answered = False
+        while not answered:
+            # Looked at before each slice, since many questions take less than one.
+            if time.perf_counter() > self._deadline:
+                raise _Unfinished
+            answered = self._run(_SLICE)
+        return int(self._frames[0, _BEST])
+
+    def _run(self, budget: int) -> bool:
+        """Search on by so many positions; tell whether the question is answered."""
+        answered: bool = _loop(self.game)(
             self._states,
             self._words,
             self._salts,
@@ -452,11 +470,9 @@ class Solver:
             self._mask,
             self._points,
             self._won,
-            _SLICE,
-        ):
-            if time.perf_counter() > self._deadline:
-                raise _Unfinished
-        return int(self._frames[0, _BEST])
+            budget,
+        )
+        return answered
 
     def _line(self, state: State, value: int) -> tuple[int, ...]:
         """Return one course of perfect play from a position of known value."""
@@ -484,7 +500,7 @@ class Solver:
 
 
 def solve(state: State, seconds: float | None = None, objective: str = "points") -> Solution:
-    """Solve a position of a two-player game with all cards open; see `Solver.solve`.
+    """Solve a position of a two-player game with all cards open, and all chance to come; see `Solver.solve`.
 
     Args:
         state: A game that is not over; it is left as it is.

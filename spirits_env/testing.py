@@ -41,6 +41,8 @@ _FIELDS = ("rng", "players", "seat", "turn", "phase")
 _GARBAGE = (85, -86)
 # The widest line that still fits a terminal beside a log.
 _TEXT_WIDTH = 110
+# Search meets all that a game's functions have to stand: other re-deals of one position, played to the end.
+_SHORT_SEARCH = "search:6,horizon=0"
 # Costly checks look at one position in so many.
 _STRIDE, _RARE_STRIDE = 7, 23
 
@@ -349,8 +351,10 @@ def _names_of_arguments() -> set[str]:
 
 
 def _check_bounds(plan: _Plan, subject: _Subject) -> None:
-    """The price of forfeiting is known for all games."""
+    """The price of forfeiting and the size of a margin are known for all games."""
     for players in plan.game.players:
+        scale = plan.game.margin_scale.get(players, 0.0)
+        subject.demand(0 < scale < np.inf, f"`margin_scale` is {scale} for {players} players")
         for options in plan.combinations():
             worst = plan.game.worst_return(players, options)
             subject.demand(
@@ -969,7 +973,7 @@ def _check_agents(plan: _Plan) -> None:
     for table in plan.tables():
         with table.told("an agent"):
             _check_estimates(table)
-            for name in BUILT_IN:
+            for name in (*BUILT_IN, _SHORT_SEARCH):
                 ends = []
                 for _ in range(2):
                     batch = _batch(table, plan.games)

@@ -10,6 +10,7 @@ import pytest
 from spirits_env import games
 from spirits_env.agents import Agent, GreedyAgent, RandomAgent
 from spirits_env.arena import Result, deal_seed, estimate_mean, estimate_share, evaluate, play_games
+from spirits_env.arena.estimates import deal_efficiency
 from spirits_env.batch import Views
 from spirits_env.game import choose_uniform
 
@@ -133,6 +134,17 @@ def test_intervals_cover_the_truth_at_about_their_nominal_rate(spread: str) -> N
     assert 0.935 < covered / 2000 < 0.965
 
 
+def test_deals_that_all_came_out_at_a_third_are_not_called_certain() -> None:
+    """A third has no exact number: the deviation of 100 of them is not 0, but no more than rounding."""
+    thirds = np.full(100, 1 / 3)
+    assert thirds.std(ddof=1) > 0
+    share, exact = estimate_share(thirds), estimate_share(np.full(100, 0.25))
+    assert share.error == estimate_mean(thirds).error == 0
+    wide, narrower = ((each.high or 0) - (each.low or 0) for each in (share, exact))
+    assert wide > narrower > 0.15
+    assert deal_efficiency(np.tile([1, 0, 0], 100), thirds) is None
+
+
 def test_a_clean_sweep_still_has_an_interval() -> None:
     for share in (0.0, 1.0):
         estimate = estimate_share(np.full(100, share))
@@ -151,7 +163,7 @@ def test_results_go_through_json_and_tables() -> None:
     again = Result.from_dict(json.loads(result.to_json()))
     assert again == result
     table = result.to_markdown()
-    assert "| greedy | random | 12 |" in table
+    assert "| greedy | random | 12 |" in " ".join(table.split())
     assert "0, 0" in table
     assert str(result) == table
 

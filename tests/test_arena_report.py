@@ -65,6 +65,9 @@ def made(
             rating=rating,
             low=None if i == last or half is None else rating - 20 - 3 * i,
             high=None if i == last or half is None else rating + 25 + 3 * i,
+            lead=None if i == last else rating - agents[i + 1][1],
+            lead_low=None if i == last or half is None else rating - agents[i + 1][1] - 9,
+            lead_high=None if i == last or half is None else rating - agents[i + 1][1] + 11,
             ms=ms,
             decisions=1000 if ms else 0,
             seats=tuple(
@@ -201,6 +204,7 @@ def test_heading_tells_what_was_played():
         "512 deals, 28000 games",
         "equals would win 25.0%",
         "85.2 decisions a game",
+        "a deal's games tell 1.02 times what independent ones would",
         "140 shared wins (0.5%)",
         "spirits-env 9.9.9",
         "one remark & more",
@@ -242,11 +246,21 @@ def test_markdown_holds_every_agent_and_cell(given):
 def test_ratings_are_told_with_intervals_and_times():
     ratings = tables_of(to_markdown(made()))[0]
     assert ratings[2] == [
-        *("1", "policy.onnx+search:64", "+1772", "+1752 to +1797", "75.0%", "72.9% to 77.1%"),
+        *("1", "policy.onnx+search:64", "+1772", "+1752 to +1797", "+22", "+13 to +33", "75.0%", "72.9% to 77.1%"),
         *("+9.5", "+9.5 to +9.5", "7000", "31"),
     ]
-    assert ratings[-1][2:4] == ["0", "fixed"]
+    assert ratings[-1][2:6] == ["0", "fixed", "–", "–"]
     assert ratings[-1][-1] == "0.0004"
+
+
+@pytest.mark.parametrize(
+    ("ms", "words"),
+    [(1234.0, "1200"), (120.0, "120"), (31.4, "31"), (9.96, "10"), (0.068, "0.068"), (7e-6, "0.000007")],
+)
+def test_times_are_written_without_powers_of_ten(ms, words):
+    given = made((("slow", 5.0, ms), ("random", 0.0, ms)))
+    assert [row[-1] for row in tables_of(to_markdown(given))[0][2:]] == [words, words]
+    assert f"; {words} ms a decision" in to_html(given)
 
 
 def test_one_deal_and_agents_without_games_leave_gaps():
@@ -255,7 +269,7 @@ def test_one_deal_and_agents_without_games_leave_gaps():
     )
     given = replace(ALONE, rows=(idle, ALONE.rows[1]))
     ratings, _, seats, by_seat, residuals = tables_of(to_markdown(given))
-    assert ratings[2] == ["1", "policy.onnx", "+30", "–", "–", "–", "–", "–", "0", "1"]
+    assert ratings[2] == ["1", "policy.onnx", "+30", "–", "+30", *"–––––", "0", "1"]
     assert ratings[3][-1] == "–"
     assert seats[2][2] == "–"
     assert by_seat[2][1:] == ["–", "–"]
@@ -550,7 +564,7 @@ def test_report_of_played_games():
     given = standings(contest, played, bootstrap=50)
     ratings, matrix, seats, by_seat, residuals = tables_of(to_markdown(given))
     assert [line[1] for line in ratings[2:]] == ["greedy", "random"]
-    assert ratings[2][4] == "75.0%"
+    assert ratings[2][6] == "75.0%"
     assert ratings[2][-2:] == ["16", "2"]
     assert ratings[3][-1] == "0.02"
     assert matrix[2][2].startswith("75.0% (")

@@ -225,6 +225,35 @@ def test_an_interrupted_arena_keeps_its_games_and_says_so_in_one_line(tmp_path: 
     assert len(read(path)[1]) >= 4
 
 
+INTERRUPTED = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_arena_runner import Dawdler
+from spirits_env.arena.runner import run
+if __name__ == "__main__":
+    try:
+        run(["random", "greedy", Dawdler(0.5)], deals=2, path={path!r}, lanes=1, processes=2)
+    except KeyboardInterrupt:
+        sys.exit(77)
+"""
+
+
+def test_a_second_interruption_gives_up_the_games_that_were_begun(tmp_path: Path) -> None:
+    path, script = tmp_path / "r.jsonl", tmp_path / "script.py"
+    script.write_text(INTERRUPTED.format(tests=str(Path(__file__).parent), path=str(path)))
+    process = subprocess.Popen(
+        [sys.executable, str(script)], preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    )
+    while (not path.exists() or path.read_bytes().count(b"\n") < 3) and process.poll() is None:
+        time.sleep(0.005)
+    # Now the dawdler plays; one game of its takes some 20 seconds.
+    for _ in range(2):
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+    assert process.wait() == 77
+    assert units(read(path)[1]) == [((0, 1), 0), ((0, 1), 1)]
+
+
 def test_what_is_in_the_file_is_not_played_again(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     run(["random", "greedy"], deals=3, path=path)
@@ -299,8 +328,7 @@ def test_a_line_cut_short_is_named_and_mended_on_request(tmp_path: Path, lines: 
             attempt()
     assert path.read_bytes() == cut
     assert units(read(path, mend=True)[1]) == [((0, 1), deal) for deal in range(3)]
-    assert path.read_text() == "".join(lines[:4])
-    path.write_bytes(cut)
+    assert path.read_bytes() == cut
     run(["random", "greedy"], deals=4, path=path, mend=True)
     assert facts(read(path)[1]) == facts([Played.from_dict(json.loads(line)) for line in lines[1:]])
 
@@ -374,6 +402,24 @@ def test_an_agent_that_raises_is_named_with_its_deal_and_earlier_games_are_kept(
         run(["random", Faulty(6, "raise")], deals=9, path=path, processes=processes)
     assert set(range(4)) <= {each.deal for each in read(path)[1]}
     assert 6 not in {each.deal for each in read(path)[1]}
+
+
+class Changed(RandomAgent):
+    """Random, and another one each time its file is looked at."""
+
+    name = "changed"
+    looks = 0
+
+    @property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        self.looks += 1
+        return str(self.looks)
+
+
+def test_an_agent_whose_file_changes_meanwhile_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ArenaError, match="The file of agent changed changed since this run began; the games before"):
+        run(["random", Changed()], deals=2, path=tmp_path / "r.jsonl")
+    assert read(tmp_path / "r.jsonl")[1] == []
 
 
 def test_a_process_that_dies_is_one_error_and_earlier_games_are_kept(tmp_path: Path) -> None:
@@ -460,6 +506,17 @@ def test_a_ladder_begins_with_the_games_of_its_anchors(tmp_path: Path, monkeypat
     assert path.read_text().splitlines()[1:4] == base.read_text().splitlines()[1:]
     assert len(played) == 9
     assert len(read(base)[1]) == 3
+    with pytest.raises(ValueError, match="nobody"):
+        climb(["nobody"], tmp_path / "none.jsonl", base, "forest", deals=3)
+    with pytest.raises(ValueError, match=r"folder of .* does not exist"):
+        climb([Dawdler()], tmp_path / "no" / "such.jsonl", base, "forest", deals=3)
+    whole = base.read_bytes()
+    cut = whole[:-30]
+    base.write_bytes(cut)
+    assert len(climb([Dawdler()], tmp_path / "mended.jsonl", base, "forest", deals=3, mend=True)[1]) == 9
+    assert base.read_bytes() == cut
+    assert {path.name for path in tmp_path.iterdir()} == {"base.jsonl", "more.jsonl", "mended.jsonl"}
+    base.write_bytes(whole)
     other, _ = climb([Dawdler()], tmp_path / "other.jsonl", base, "forest", deals=3, seed=2)
     assert other.seed == 2
 
@@ -494,6 +551,7 @@ def test_the_commands_play_print_and_write(
         ["arena", "random", "greedy", "--deals", "0"],
         ["arena", "random", "greedy", "--out", "no/such/x.jsonl"],
         ["arena", "random", "greedy", "--html", "no/such/x.html"],
+        ["arena", "random", "greedy", "--html", "."],
         ["arena", "random", "greedy", "--game", "chess"],
         ["arena", "random", "greedy", "--gate", "-1"],
         ["ladder", "nobody"],

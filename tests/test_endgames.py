@@ -164,6 +164,17 @@ def test_without_positions_one_sentence_says_where_there_are_some(game: str, pla
         judge(RandomAgent(), game, players)
 
 
+@pytest.mark.parametrize("line", ["", "{", "[]", "{}", '{"record": {}}'])
+def test_a_damaged_file_is_one_sentence(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endgames, "FOLDER", tmp_path)
+    whole = FILE.read_text(encoding="utf-8").splitlines()[0]
+    for text, number in ((f"{whole}\n{line}\n", 2), (line, 1)):
+        (tmp_path / FILE.name).write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=f"Line {number} of .*{FILE.name} is no end position .*; install") as error:
+            endgames.load(GAME, PLAYERS)
+        assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("seed", [1.5, None, True])
 def test_what_is_no_seed_is_refused(seed: object) -> None:
     with pytest.raises(ValueError, match="give a whole number"):
@@ -189,8 +200,11 @@ def test_an_illegal_choice_has_its_own_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(BUILT_IN, "wrong", Wrong)
-    assert main(["evaluate", "wrong", "--endgames"]) == 1
-    assert "Agent wrong: Action 0" in capsys.readouterr().err
+    assert main(["evaluate", "random", "wrong", "--endgames"]) == 1
+    shown = capsys.readouterr()
+    assert "Agent wrong: Action 0" in shown.err
+    # Those before it keep their results.
+    assert f"| random | {POSITIONS} |" in shown.out
 
 
 @pytest.mark.parametrize(

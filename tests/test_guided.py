@@ -321,7 +321,9 @@ def lessons(players: int) -> Iterator[tuple[State, list[int], list[int]]]:
 
 @pytest.mark.parametrize("players", [2, 3])
 def test_a_search_finds_the_win_at_the_end_that_the_policy_misses(players: int) -> None:
-    for state, best, worst in itertools.islice(lessons(players), games_to_play(6, 1)):
+    found = list(itertools.islice(lessons(players), games_to_play(6, 1)))
+    assert len(found) == games_to_play(6, 1)
+    for state, best, worst in found:
         # The policy would rather lose.
         weights = np.zeros(len(state.game.actions))
         weights[worst] = 3
@@ -420,6 +422,13 @@ def test_a_policy_without_numbers_is_an_error_and_no_move() -> None:
     batch = dealt("forest", 2, 3)
     with pytest.raises(ValueError, match="no finite number"):
         batch.ask(search(Judge("forest", np.full(59, np.nan))), batch.lanes)
+
+
+def test_a_card_with_a_reward_that_is_none_is_an_error() -> None:
+    judge, batch = Judge("forest"), dealt("forest", 2, 1)
+    judge.card = {"options": {"reward": "fame"}}
+    with pytest.raises(ValueError, match="Option 'reward' was 'fame'; give 'win' or 'margin'"):
+        batch.ask(search(judge), batch.lanes)
 
 
 def test_a_view_without_a_choice_is_an_error() -> None:

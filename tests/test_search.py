@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -25,6 +27,7 @@ from spirits_env.agents.search import (
     _grow,
     _reward,
     _roll_out,
+    add_bytes,
     add_child,
     choose_child,
     count_legal,
@@ -86,6 +89,11 @@ def test_legal_actions_are_counted_and_found_by_words() -> None:
             words = buffer.view(np.uint64)
             assert count_legal(words) == len(there)
             assert [nth_legal(words, i) for i in range(len(there))] == there.tolist()
+
+
+def test_bytes_are_added() -> None:
+    for word in (0, 2**64 - 1, 0x0101010101010101, 0xFF00000000000000, 0x00FF000100FE0002):
+        assert int(add_bytes(np.uint64(word))) == sum(word.to_bytes(8, "little"))
 
 
 def test_the_bound_is_that_of_the_seat_to_act_and_counts_offers() -> None:
@@ -328,23 +336,26 @@ def test_a_tree_is_kept_for_the_next_decision_of_the_turn_alone() -> None:
     assert kept_at_all
 
 
-def test_another_game_with_the_same_generator_finds_no_tree_of_another_turn() -> None:
-    agent = SearchAgent(40)
-    state = State("forest", 2, seed=1)
-    views = views_of(state)
-    agent.act(views)
-    for turn, _ in agent._kept.values():
-        assert turn == state.turn
-    later = late("forest", 2, 1, left=30)
-    same_chance = Views(
-        later.game,
-        later.observation(later.seat)[None],
-        later.mask()[None],
-        np.array([later.seat], np.int8),
-        views.chance.copy(),
-        later._states,
-    )
-    assert later.mask()[agent.act(same_chance)]
+def test_a_tree_is_not_taken_for_another_turn() -> None:
+    """The same generator in another turn, as in a game that was set back, finds nothing."""
+    agent, begun = SearchAgent(40), []
+    add = agent._add
+
+    def counting(game: Any, root: Any, seat: int, tree: Tree, playouts: int) -> None:
+        begun.append(int(tree.links[0, VISITS]))
+        add(game, root, seat, tree, playouts)
+
+    agent._add = counting  # type: ignore[method-assign]
+    first = State("forest", 2, seed=1)
+    views = views_of(first)
+    first.play(agent.act(views))
+    assert first.turn == 0
+    assert agent._kept
+    for state, kept in ((late("forest", 2, 1, left=30), False), (first, True)):
+        trees = dict(agent._kept)
+        agent.act(replace(views_of(state), chance=views.chance.copy()))
+        assert (begun.pop() > 0) == kept
+        agent._kept.update(trees)
 
 
 # --- playing ----------------------------------------------------------------------------------------------
@@ -364,9 +375,18 @@ def test_a_hundred_playouts_beat_random() -> None:
     assert match.share.low > 0.8
 
 
-def test_a_limit_of_time_plays_and_stops() -> None:
+def test_a_limit_of_time_plays() -> None:
     agent = make_agent("search:0.002s,threads=2")
     assert evaluate(agent, "random", games=2).illegal == 0
+
+
+def test_a_limit_of_time_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that moves on by one at each look: looks at 1 to 5, and shares of 8 playouts that are never too short."""
+    ticks = itertools.count()
+    monkeypatch.setattr("spirits_env.agents.search.time.perf_counter", lambda: float(next(ticks)))
+    tree, state = Tree(4), State("forest", 2, seed=1)
+    SearchAgent(seconds=5)._grow(state.game, state.copy()._states, 0, tree, None)
+    assert tree.links[0, VISITS] == 5 * 8
 
 
 def test_playouts_are_split_over_the_threads() -> None:
@@ -415,6 +435,7 @@ def test_texts_make_agents_with_names_that_make_them_again() -> None:
         ("search:99999999999", "give 1 to 10000000"),
         ("search:10,depth=3", "has no option 'depth=3'; give name=value with the names exploration"),
         ("search:10,guide", "has no option 'guide'"),
+        ("search:10,guide=2,guide=3", "gives guide twice"),
         ("search:10,guide=two", "the value 'two' of guide is no int"),
         ("search:10,guide=0", "guide was 0; give a whole number from 1"),
         ("search:10,margin=1.5", "margin was 1.5; give a number from 0 to 1"),
@@ -438,6 +459,8 @@ def test_wrong_arguments_are_one_clear_error() -> None:
         ({"playouts": 0}, "playouts were 0"),
         ({"playouts": True}, "playouts were True"),
         ({"seconds": 0.0}, "seconds were 0.0"),
+        ({"seconds": "5"}, "seconds were '5'"),
+        ({"seconds": True}, "seconds were True"),
         ({"playouts": 5, "depth": 3}, "no option 'depth'"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -99,6 +99,19 @@ def test_the_rating_is_the_odds_of_shares_with_the_virtual_draws():
     assert found.cell(0, 1).residual == pytest.approx(1 - 41 / 42)
 
 
+def test_a_lead_is_known_better_than_the_distance_to_a_far_anchor():
+    """Random wins one game of 400 from each other agent, and "a" 70 % from "b"."""
+    far = drawn([(0, 1), (0, 2)], 200, lambda a, b: 0.0025 if a == 0 else 0.9975)
+    found = standings(contest("random", "b", "a"), [*far, *drawn([(2, 1)], 200, lambda a, b: 0.7)], 400)
+    best, middle, last = found.rows
+    assert [row.name for row in found.rows] == ["a", "b", "random"]
+    assert best.lead == pytest.approx(best.rating - middle.rating)
+    assert best.lead_low < best.lead < best.lead_high
+    assert best.lead_high - best.lead_low < (best.high - best.low) / 2
+    assert (middle.lead, middle.lead_low, middle.lead_high) == (middle.rating, middle.low, middle.high)
+    assert (last.lead, last.lead_low, last.lead_high) == (None, None, None)
+
+
 def test_the_anchor_is_the_first_agent_that_played_without_random():
     played = [both_seats((1, 2), deal, (2, 1), (2, 1)) for deal in range(3)]
     found = standings(contest("random", "a", "b"), played, 100)

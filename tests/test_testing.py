@@ -114,6 +114,7 @@ TABLES: dict[str, tuple[dict[str, Any], str]] = {
         "the option 'seat' has the name of something else",
     ),
     "a silent option": ({"options": (replace(REWARD, text=""),)}, "the option 'reward' doesn't say what it changes"),
+    "a margin without size": ({"margin_scale": {2: 0.0}}, "`margin_scale` is 0.0 for 2 players"),
     "a gain for forfeiting": ({"worst_return": lambda players, options: 1.0}, "`worst_return` is 1.0 for 2 players"),
 }
 

@@ -1,6 +1,6 @@
 """Agents: anything that picks a legal action for a seat from what that seat may know.
 
-Agents keep no state between decisions and draw chance only from the view, so a seed fixes a whole match.
+All chance comes from the view, and what an agent keeps between decisions changes no rule: a seed fixes a whole match.
 """
 
 from __future__ import annotations

@@ -494,14 +494,15 @@ class PolicySearchAgent(Agent):
         """Search for each row.
 
         Raises:
-            ValueError: If a row has no legal action, or the policy gives no finite numbers.
+            ValueError: If a row has no legal action, the policy gives no finite numbers, or its card names a reward
+                option that the game hasn't.
         """
         if not views.mask.any(axis=1).all():
             raise ValueError(f"Agent {self.name!r} was asked where nothing is legal; ask it for seats to act only.")
         roots = views.redealt()
         for option in views.game.options:
             if option is REWARD:
-                option.store(roots, self.policy.card["options"].get(option.name, option.default))
+                option.store(roots, option.check(self.policy.card["options"].get(option.name, option.default)))
         logits, value = self._judge(views.observation, views.mask)
         considered = min(self.considered, self.evaluations, views.mask.shape[1])
         size = max(1, min(_LEAVES // considered, _NODES // (self.evaluations + 1)))

@@ -43,19 +43,26 @@ _MOST_KEPT = 1 << 22
 # Under a limit of time, playouts come in shares: the first is so large, and none is to take more than this part.
 _FIRST_SHARE, _SHARES = 8, 20
 _WORD = 8
-_ONES = np.uint64(0x0101010101010101)
-_TOP = np.uint64(56)
-_BYTE = np.uint64(8)
-_LOW = np.uint64(0xFF)
+_BYTE, _PAIR, _HALF = np.uint64(8), np.uint64(16), np.uint64(32)
+_BYTES, _PAIRS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
+_LOW, _SUM = np.uint64(0xFF), np.uint64(0xFFFF)
+
+
+@njit
+def add_bytes(word):
+    """Add up the eight bytes of a word; halves are added so that nothing overflows, compiled or not."""
+    word = (word & _BYTES) + ((word >> _BYTE) & _BYTES)
+    word = (word & _PAIRS) + ((word >> _PAIR) & _PAIRS)
+    return (word + (word >> _HALF)) & _SUM
 
 
 @njit
 def count_legal(words):
-    """Count the ones of a mask, given as words of eight bytes of 0 or 1."""
-    count = np.uint64(0)
+    """Count the ones of a mask, given as words of eight bytes of 0 or 1; at most 255 words."""
+    total = np.uint64(0)
     for i in range(words.shape[0]):
-        count += (words[i] * _ONES) >> _TOP
-    return np.int64(count)
+        total += words[i]
+    return np.int64(add_bytes(total))
 
 
 @njit
@@ -64,13 +71,13 @@ def nth_legal(words, nth):
     i = 0
     left = np.uint64(nth)
     while True:
-        count = (words[i] * _ONES) >> _TOP
+        count = add_bytes(words[i])
         if left < count:
             break
         left -= count
         i += 1
     word = words[i]
-    action = 8 * i
+    action = _WORD * i
     while True:
         one = word & _LOW
         if one > left:
@@ -278,6 +285,10 @@ def extract(node, size, links, values, kept_links, kept_values):
     return kept
 
 
+# A turn of some game, by the game's name and the turn's number.
+_Turn = tuple[str, int]
+
+
 class Tree:
     """A search tree that grows with its playouts.
 
@@ -404,16 +415,17 @@ class SearchAgent(Agent):
             raise ValueError("A search needs one budget; give playouts or seconds.")
         if playouts is not None and not (is_whole(playouts) and 1 <= playouts <= _MOST_PLAYOUTS):
             raise ValueError(f"The search's playouts were {shown(playouts)}; give 1 to {_MOST_PLAYOUTS}.")
-        if seconds is not None and not 0 < seconds < float("inf"):
+        number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+        if seconds is not None and not (number and 0 < seconds < float("inf")):
             raise ValueError(f"The search's seconds were {shown(seconds)}; give a number above 0.")
         self.playouts = playouts
         self.seconds = seconds
         self.options = SearchOptions(**options)
-        budget = f"{playouts}" if seconds is None else f"{seconds:g}s"
+        budget = f"{playouts}" if seconds is None else f"{float(seconds)!r}".removesuffix(".0") + "s"
         changed = [name for name in known if getattr(self.options, name) != getattr(SearchOptions, name)]
         said = "".join(f",{name}={_word(getattr(self.options, name))}" for name in changed)
         self.name = SEARCH + budget + said
-        self._kept: OrderedDict[int, tuple[int, list[Tree]]] = OrderedDict()
+        self._kept: OrderedDict[int, tuple[_Turn, list[Tree]]] = OrderedDict()
 
     def act_many(self, views: Views) -> np.ndarray:
         """Search for each row in turn."""
@@ -429,8 +441,8 @@ class SearchAgent(Agent):
             state: Its game, with what the seat can't know redrawn, shape `(1,)`.
             before: The row's generator before this decision, which may name trees that were kept.
         """
-        seat, turn = int(view.seat[0]), int(state["turn"][0])
-        turn_then, trees = self._kept.pop(before, (-1, []))
+        seat, turn = int(view.seat[0]), (view.game.name, int(state["turn"][0]))
+        turn_then, trees = self._kept.pop(before, (None, []))
         if turn_then != turn:
             trees = [Tree(view.game.seats) for _ in range(self.options.threads)]
         legal_actions = np.flatnonzero(view.mask[0])
@@ -445,7 +457,7 @@ class SearchAgent(Agent):
                 self._keep(int(view.chance[0]), turn, parts)
         return action
 
-    def _keep(self, after: int, turn: int, trees: list[Tree]) -> None:
+    def _keep(self, after: int, turn: _Turn, trees: list[Tree]) -> None:
         """Keep trees for the next decision of the turn; what was kept longest makes room."""
         self._kept[after] = (turn, trees)
         while sum(tree.size for _, kept in self._kept.values() for tree in kept) > _MOST_KEPT:
@@ -530,9 +542,11 @@ def read_options(words: list[str], kinds: Mapping[str, type], text: str) -> dict
     Raises:
         ValueError: If a word is no option, its name is unknown or its value of another kind; it names the text.
     """
-    options = {}
+    options: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
+        if name in options:
+            raise ValueError(f"{text!r} gives {name} twice; give it once.")
         if not equals or name not in kinds:
             raise ValueError(f"{text!r} has no option {word!r}; give name=value with the names {', '.join(kinds)}.")
         try:

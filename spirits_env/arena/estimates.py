@@ -10,6 +10,8 @@ import numpy as np
 _NORMAL = 1.959964
 # Student's 97.5 % quantiles where the expansion in `_quantile` is too rough.
 _STUDENT = {1: 12.7062, 2: 4.3027}
+# Means of deals that differ by less came out equal, but for rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ def _quantile(freedom: int) -> float:
     )
 
 
+def _level(deals: np.ndarray) -> bool:
+    """Whether all deals came out equal; a third has no exact number, so their spread is not always 0 then."""
+    return float(np.ptp(deals)) < _ROUNDING
+
+
 def estimate_mean(deals: np.ndarray) -> Estimate:
     """Estimate a mean from one value per deal: mean +- t * sd / sqrt(deals).
 
@@ -53,7 +60,7 @@ def estimate_mean(deals: np.ndarray) -> Estimate:
     mean = float(deals.mean())
     if len(deals) < 2:
         return Estimate(mean, None, None, None)
-    error = float(deals.std(ddof=1)) / math.sqrt(len(deals))
+    error = 0.0 if _level(deals) else float(deals.std(ddof=1)) / math.sqrt(len(deals))
     half = _quantile(len(deals) - 1) * error
     return Estimate(mean, mean - half, mean + half, error)
 
@@ -78,3 +85,18 @@ def estimate_share(deals: np.ndarray) -> Estimate:
     half = t / (1 + t * t / count) * math.sqrt(p * (1 - p) / count + t * t / (4 * count * count))
     # Rounding must not put the mean outside.
     return Estimate(p, min(p, max(0.0, centre - half)), max(p, min(1.0, centre + half)), plain.error)
+
+
+def deal_efficiency(games: np.ndarray, deals: np.ndarray) -> float | None:
+    """Tell how much more than independent games the games of deals say: var(game) / (k * var(deal mean)).
+
+    Args:
+        games: Each game's share, shape `(games,)`, k games for each deal.
+        deals: Each deal's mean over its seatings, shape `(deals,)`.
+
+    Returns:
+        1 where the games of a deal are as good as independent; None if it can't be told.
+    """
+    if len(deals) < 2 or _level(deals):
+        return None
+    return float(games.var(ddof=1) / (len(games) / len(deals) * deals.var(ddof=1)))

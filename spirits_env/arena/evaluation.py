@@ -17,13 +17,14 @@ import numpy as np
 from spirits_env import __version__
 from spirits_env import games as listing
 from spirits_env.agents import Agent, make_agent
-from spirits_env.arena.estimates import Estimate, estimate_mean, estimate_share
+from spirits_env.arena.estimates import Estimate, deal_efficiency, estimate_mean, estimate_share
 from spirits_env.arena.play import Side, deal_games, outcome, play_out, warm_up
+from spirits_env.arena.tables import Table, markdown, mean, milliseconds, plain, span
 from spirits_env.batch import Batch
 from spirits_env.game import Game, is_whole, stream
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 LANES = 1024
 # Deals of an evaluation have seeds with this bit; training keeps below it, so they never share a seed.
@@ -362,7 +363,7 @@ def _summarise(games: Games, opponent: Agent | None, players: int) -> Match:
         decisions=float(games.plies.mean()),
         agent_ms=1000 * agent.seconds / max(agent.decisions, 1),
         opponent_ms=1000 * other.seconds / other.decisions if other.decisions else None,
-        deal_efficiency=_efficiency(share, by_deal, players),
+        deal_efficiency=deal_efficiency(share, by_deal),
     )
 
 
@@ -371,65 +372,39 @@ def _seat_row(seat: int, sat: np.ndarray, share: np.ndarray, points: np.ndarray)
     return SeatRow(seat, int(sat.sum()), float(share[sat].mean()), float(points[sat].mean()))
 
 
-def _efficiency(share: np.ndarray, by_deal: np.ndarray, players: int) -> float | None:
-    """How much more than independent games the deals' games tell: var(game) / (players * var(deal mean))."""
-    if len(by_deal) < 2 or not by_deal.var():
-        return None
-    return float(share.var(ddof=1) / (players * by_deal.var(ddof=1)))
-
-
-MATCH_COLUMNS = (
-    "agent",
-    "against",
-    "games",
-    "win share",
-    "95 % interval",
-    "points",
-    "margin",
-    "95 % interval",
-    "shared wins",
-    "illegal",
-    "ms a decision",
-)
-SEAT_COLUMNS = ("agent", "against", "seat", "games", "win share", "points")
-
-
-def match_rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """The cells under `MATCH_COLUMNS`; the agent's figure comes before the opponent's where there are two."""
-    return [
+def _match_table(results: Sequence[Result]) -> Table:
+    """All matches; the agent's figure comes before the opponent's where there are two."""
+    rows = [
         (
             result.agent,
             match.opponent or "–",
             str(match.games),
-            f"{match.share.mean:.1%}",
-            _span(match.share, "{:.1%}"),
-            f"{match.points.mean:.1f}",
-            f"{match.margin.mean:+.1f}" if match.margin else "–",
-            _span(match.margin, "{:+.1f}"),
+            mean(match.share, "{:.1%}"),
+            span(match.share, "{:.1%}"),
+            mean(match.points, "{:.1f}"),
+            mean(match.margin, "{:+.1f}"),
+            span(match.margin, "{:+.1f}"),
             f"{match.shared_wins} ({match.shared_wins / match.games:.1%})",
             f"{match.illegal}, {match.opponent_illegal}" if match.opponent else str(match.illegal),
-            f"{match.agent_ms:.2g}" + (f", {match.opponent_ms:.2g}" if match.opponent_ms is not None else ""),
+            milliseconds(match.agent_ms) + (f", {milliseconds(match.opponent_ms)}" if match.opponent else ""),
         )
         for result in results
         for match in result.matches
     ]
+    interval = "95 % interval"
+    columns = ("agent", "against", "games", "win share", interval, "points", "margin", interval)
+    return Table((*columns, "shared wins", "illegal", "ms a decision"), tuple(rows), 2)
 
 
-def seat_rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """The cells under `SEAT_COLUMNS`."""
-    return [
+def _seat_table(results: Sequence[Result]) -> Table:
+    """All matches by seat of the agent."""
+    rows = [
         (result.agent, match.opponent or "–", str(row.seat), str(row.games), f"{row.share:.1%}", f"{row.points:.1f}")
         for result in results
         for match in result.matches
         for row in match.seats
     ]
-
-
-def _span(estimate: Estimate | None, form: str) -> str:
-    """An interval in words."""
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return "–"
-    return f"{form.format(estimate.low)} to {form.format(estimate.high)}"
+    return Table(("agent", "against", "seat", "games", "win share", "points"), tuple(rows), 2)
 
 
 def heading(result: Result) -> str:
@@ -452,37 +427,28 @@ def to_markdown(results: Sequence[Result]) -> str:
     Args:
         results: At least one; all with the same game, players, options and seed.
     """
-    tables = ((MATCH_COLUMNS, match_rows(results)), (SEAT_COLUMNS, seat_rows(results)))
-    return "\n\n".join([heading(results[0]) + ".", *(_markdown(columns, rows) for columns, rows in tables)]) + "\n"
+    tables = (_match_table(results), _seat_table(results))
+    return "\n\n".join([plain(heading(results[0])) + ".", *map(markdown, tables)]) + "\n"
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """One Markdown table."""
-    lines = [columns, ["---"] * len(columns), *[[cell.replace("|", "\\|") for cell in row] for row in rows]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def to_rich(results: Sequence[Result]) -> list[Table]:
+def to_rich(results: Sequence[Result]) -> list[RichTable]:
     """The tables of `to_markdown` for a terminal.
 
     Raises:
         ImportError: If rich is not installed.
     """
     try:
-        from rich.table import Table
+        from rich.table import Table as RichTable
     except ImportError:
         raise ImportError(
             'Tables in the terminal need rich, which is not installed; run `pip install "spirits-env[policy]"`.'
         ) from None
     tables = []
-    for title, columns, rows in (
-        (heading(results[0]), MATCH_COLUMNS, match_rows(results)),
-        ("By seat of the agent", SEAT_COLUMNS, seat_rows(results)),
-    ):
-        table = Table(title=title, title_justify="left", title_style="")
-        for number, column in enumerate(columns):
-            table.add_column(column, justify="left" if number < 2 else "right")
-        for row in rows:
+    for title, shown in ((heading(results[0]), _match_table(results)), ("By seat of the agent", _seat_table(results))):
+        table = RichTable(title=title, title_justify="left", title_style="")
+        for number, column in enumerate(shown.columns):
+            table.add_column(column, justify="left" if number < shown.labels else "right")
+        for row in shown.rows:
             table.add_row(*row)
         tables.append(table)
     return tables

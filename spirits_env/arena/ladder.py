@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ def climb(
     Args:
         agents: Agents to place on the ladder; none plays the anchors alone.
         path: Results file.
-        anchors_path: Results file of the anchors alone: a new file begins with its games if it is there.
+        anchors_path: Results file of the anchors alone: a new file begins with its games if it is there. It stays as
+            it is.
         game: Name of the game.
         **settings: As `run` takes them.
 
@@ -33,9 +35,13 @@ def climb(
         ValueError: As `run` does.
     """
     path, anchors_path = Path(path), Path(anchors_path)
-    if agents and anchors_path.exists() and not path.exists():
+    if agents and anchors_path.exists() and path.absolute().parent.is_dir() and not path.exists():
         facts = settings.get("players", 2), settings.get("seed", 1), settings.get("options")
-        if read(anchors_path)[0] == make_contest(ANCHORS, game, *facts):
+        # With the agents, so that nothing is copied for one that can't play.
+        wanted = make_contest([*ANCHORS, *agents], game, *facts)
+        names, fingerprints = wanted.agents[: len(ANCHORS)], wanted.fingerprints[: len(ANCHORS)]
+        found, _ = read(anchors_path, settings.get("mend", False))
+        if found == replace(wanted, agents=names, fingerprints=fingerprints):
             fresh = path.with_name(path.name + ".new")
             fresh.write_bytes(anchors_path.read_bytes())
             fresh.replace(path)

@@ -58,10 +58,17 @@ class Intervals:
     Attributes:
         ratings: Lower and upper end for each agent in Elo, shape `(agents, 2)`.
         seat_offsets: The same for each seat, shape `(players, 2)`.
+        fits: The ratings in each of the fits that these are taken from, shape `(resamples, agents)`.
     """
 
     ratings: np.ndarray
     seat_offsets: np.ndarray
+    fits: np.ndarray
+
+    def lead(self, agent: int, other: int) -> tuple[float, float]:
+        """Lower and upper end of the difference between two agents' ratings, whatever the anchor is."""
+        low, high = _ends(self.fits[:, [agent]] - self.fits[:, [other]])[0].tolist()
+        return low, high
 
 
 def chances(strengths: np.ndarray) -> np.ndarray:
@@ -197,7 +204,8 @@ def bootstrap(
         drawn = np.bincount(chance.integers(len(deals), size=len(deals)), minlength=len(deals))
         virtual = chance.gamma(choices.virtual)
         row[:] = _maximise(choices, *choices.count(drawn[deal_of], virtual), middle)
-    return Intervals(_ends(SCALE * found @ choices.ratings.T), _ends(SCALE * found @ choices.offsets.T))
+    fits = SCALE * found @ choices.ratings.T
+    return Intervals(_ends(fits), _ends(SCALE * found @ choices.offsets.T), fits)
 
 
 def _ends(values: np.ndarray) -> np.ndarray:

@@ -6,14 +6,14 @@ The matrix of win shares is the claim of record; ratings, seats and residuals st
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
+from statistics import median
 from typing import NamedTuple
 
 from spirits_env import games as listing
-from spirits_env.arena.estimates import Estimate
 from spirits_env.arena.standings import AgentRow, Cell, Standings
+from spirits_env.arena.tables import Table, between, markdown, mean, milliseconds, plain, span
 
 # Residuals shown: enough to see a pattern, few enough to read.
 _MOST = 12
@@ -25,35 +25,12 @@ _STRONGEST = 0.62
 # --- what is told, in words and tables --------------------------------------------------------------------
 
 
-class _Table(NamedTuple):
-    """A table of plain text; the first `labels` columns are words, the others figures."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    labels: int
-
-
 class _Section(NamedTuple):
     """A part of the report: a title, what there is to know before its tables, and these."""
 
     title: str
     note: str
-    tables: tuple[_Table, ...]
-
-
-def _between(low: float | None, high: float | None, form: str) -> str:
-    """An interval in words."""
-    return "–" if low is None or high is None else f"{form.format(low)} to {form.format(high)}"
-
-
-def _mean(estimate: Estimate | None, form: str) -> str:
-    """An estimate without its interval."""
-    return "–" if estimate is None else form.format(estimate.mean)
-
-
-def _span(estimate: Estimate | None, form: str) -> str:
-    """The interval of an estimate."""
-    return "–" if estimate is None else _between(estimate.low, estimate.high, form)
+    tables: tuple[Table, ...]
 
 
 def _title(standings: Standings) -> str:
@@ -72,10 +49,17 @@ def _facts(standings: Standings) -> list[str]:
         f"{standings.deals} deals, {standings.games} games",
         f"equals would win {standings.par:.1%}",
         f"{standings.plies:.1f} decisions a game",
+        *_efficiency(standings),
         f"{standings.shared_wins} shared wins ({standings.shared_wins / max(standings.games, 1):.1%})",
         f"spirits-env {contest.package_version}",
         *contest.remarks,
     ]
+
+
+def _efficiency(standings: Standings) -> list[str]:
+    """How much the games of a deal tell, beside independent ones: if it is far from 1, luck of the deal matters."""
+    told = [cell.deal_efficiency for cell in standings.cells if cell.deal_efficiency is not None]
+    return [f"a deal's games tell {median(told):.2f} times what independent ones would"] if told else []
 
 
 def heading(standings: Standings) -> str:
@@ -98,8 +82,10 @@ def _rating_note(standings: Standings) -> str:
     """How the ratings came about."""
     return (
         f"Ratings in Elo, fitted to all games at once; {_names(standings)[standings.anchor]} is fixed at 0. Intervals "
-        f"hold 95 % of {standings.resamples} fits to resampled deals. Win share and margin are over each agent's own "
-        "games, so they depend on whom it met. Times are of decisions asked in batches."
+        f"hold 95 % of {standings.resamples} fits to resampled deals. Those of ratings all share the doubt about the "
+        "distance to the agent at 0, so they overlap even where agents are clearly apart: the lead over the next agent "
+        "below has an interval without it. Win share and margin are over each agent's own games, so they depend on "
+        "whom it met. Times are of decisions asked in batches."
     )
 
 
@@ -108,26 +94,28 @@ def _names(standings: Standings) -> dict[int, str]:
     return {row.agent: row.name for row in standings.rows}
 
 
-def _rating_table(standings: Standings) -> _Table:
+def _rating_table(standings: Standings) -> Table:
     """The agents, best first."""
     rows = [
         (
             str(rank),
             row.name,
             f"{row.rating:+.0f}" if row.agent != standings.anchor else f"{row.rating:.0f}",
-            "fixed" if row.agent == standings.anchor else _between(row.low, row.high, "{:+.0f}"),
-            _mean(row.share, "{:.1%}"),
-            _span(row.share, "{:.1%}"),
-            _mean(row.margin, "{:+.1f}"),
-            _span(row.margin, "{:+.1f}"),
+            "fixed" if row.agent == standings.anchor else between(row.low, row.high, "{:+.0f}"),
+            "–" if row.lead is None else f"{row.lead:+.0f}",
+            between(row.lead_low, row.lead_high, "{:+.0f}"),
+            mean(row.share, "{:.1%}"),
+            span(row.share, "{:.1%}"),
+            mean(row.margin, "{:+.1f}"),
+            span(row.margin, "{:+.1f}"),
             str(row.games),
-            "–" if row.ms is None else f"{row.ms:.2g}",
+            milliseconds(row.ms),
         )
         for rank, row in enumerate(standings.rows, 1)
     ]
     interval = "95 % interval"
-    columns = ("rank", "agent", "rating", interval, "win share", interval, "margin", interval, "games", "ms a decision")
-    return _Table(columns, tuple(rows), 2)
+    columns = ("rank", "agent", "rating", interval, "lead", interval, "win share", interval, "margin", interval)
+    return Table((*columns, "games", "ms a decision"), tuple(rows), 2)
 
 
 def _matrix_note(standings: Standings) -> str:
@@ -143,20 +131,20 @@ def _matrix_note(standings: Standings) -> str:
     )
 
 
-def _matrix_table(standings: Standings) -> _Table:
+def _matrix_table(standings: Standings) -> Table:
     """Share, interval and games of every pair."""
     rows = [
         (row.name, *(_cell_text(standings.cell(row.agent, column.agent)) for column in standings.rows))
         for row in standings.rows
     ]
-    return _Table(("agent ↓ against →", *(row.name for row in standings.rows)), tuple(rows), 1)
+    return Table(("agent ↓ against →", *(row.name for row in standings.rows)), tuple(rows), 1)
 
 
 def _cell_text(cell: Cell | None) -> str:
     """A cell of the matrix in words."""
     if cell is None:
         return "–"
-    return f"{cell.share.mean:.1%} ({_span(cell.share, '{:.1%}')}; {cell.games})"
+    return f"{cell.share.mean:.1%} ({span(cell.share, '{:.1%}')}; {cell.games})"
 
 
 _SEAT_NOTE = (
@@ -165,28 +153,28 @@ _SEAT_NOTE = (
 )
 
 
-def _seat_table(standings: Standings) -> _Table:
+def _seat_table(standings: Standings) -> Table:
     """What each seat is worth."""
     rows = [
         (
             str(seat.seat),
             f"{seat.elo:+.0f}",
-            _between(seat.low, seat.high, "{:+.0f}"),
+            between(seat.low, seat.high, "{:+.0f}"),
             f"{seat.share.mean:.1%}",
-            _span(seat.share, "{:.1%}"),
+            span(seat.share, "{:.1%}"),
         )
         for seat in standings.seats
     ]
-    return _Table(("seat", "worth in Elo", "95 % interval", "win share", "95 % interval"), tuple(rows), 1)
+    return Table(("seat", "worth in Elo", "95 % interval", "win share", "95 % interval"), tuple(rows), 1)
 
 
-def _agent_seat_table(standings: Standings) -> _Table:
+def _agent_seat_table(standings: Standings) -> Table:
     """Each agent's win share by seat."""
     rows = [
         (row.name, *("–" if seat.share is None else f"{seat.share:.1%} ({seat.games})" for seat in row.seats))
         for row in standings.rows
     ]
-    return _Table(("agent", *(f"seat {seat.seat}" for seat in standings.seats)), tuple(rows), 1)
+    return Table(("agent", *(f"seat {seat.seat}" for seat in standings.seats)), tuple(rows), 1)
 
 
 _RESIDUAL_NOTE = (
@@ -196,7 +184,7 @@ _RESIDUAL_NOTE = (
 )
 
 
-def _residual_table(standings: Standings) -> _Table:
+def _residual_table(standings: Standings) -> Table:
     """The pairs that the ratings predict worst."""
     names = _names(standings)
     rows = [
@@ -204,7 +192,7 @@ def _residual_table(standings: Standings) -> _Table:
             names[cell.agent],
             names[cell.opponent],
             f"{cell.share.mean:.1%}",
-            _span(cell.share, "{:.1%}"),
+            span(cell.share, "{:.1%}"),
             f"{cell.predicted:.1%}",
             f"{100 * cell.residual:+.1f} points",
             _held(cell),
@@ -222,7 +210,7 @@ def _residual_table(standings: Standings) -> _Table:
         "in the interval",
         "games",
     )
-    return _Table(columns, tuple(rows), 2)
+    return Table(columns, tuple(rows), 2)
 
 
 def _held(cell: Cell) -> str:
@@ -263,22 +251,10 @@ def to_markdown(standings: Standings) -> str:
     Args:
         standings: What the games say.
     """
-    blocks = [_plain(heading(standings))]
+    blocks = [plain(heading(standings))]
     for section in _sections(standings):
-        blocks += [f"## {section.title}", _plain(section.note), *map(_markdown_table, section.tables)]
+        blocks += [f"## {section.title}", plain(section.note), *map(markdown, section.tables)]
     return "\n\n".join(blocks) + "\n"
-
-
-def _plain(text: str) -> str:
-    """Text in which Markdown finds neither marks nor tags nor the end of a cell."""
-    return re.sub(r"([\\|<&*`\[])", r"\\\1", " ".join(text.split()))
-
-
-def _markdown_table(table: _Table) -> str:
-    """One table, figures to the right."""
-    rules = ["---" if number < table.labels else "---:" for number in range(len(table.columns))]
-    lines = [[_plain(cell) for cell in table.columns], rules, *[[_plain(cell) for cell in row] for row in table.rows]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 # --- page -------------------------------------------------------------------------------------------------
@@ -372,7 +348,7 @@ def _wide(label: str, inner: str) -> str:
     return f'<div class="wide" role="region" aria-label="{escape(label)}" tabindex="0">\n{inner}\n</div>'
 
 
-def _html_table(label: str, table: _Table) -> str:
+def _html_table(label: str, table: Table) -> str:
     """One table; its words head the rows."""
     head = "".join(_html_cell(cell, number < table.labels, "col") for number, cell in enumerate(table.columns))
     rows = "\n".join(
@@ -437,12 +413,12 @@ def _heat_cell(standings: Standings, row: AgentRow, column: AgentRow) -> str:
     share = cell.share
     about = (
         f"{row.name} against {column.name}: {share.mean:.1%}, "
-        f"95 % interval {_span(share, '{:.1%}')}, {cell.games} games on {cell.deals} deals; "
-        f"margin {cell.margin.mean:+.1f}, 95 % interval {_span(cell.margin, '{:+.1f}')}; predicted {cell.predicted:.1%}"
+        f"95 % interval {span(share, '{:.1%}')}, {cell.games} games on {cell.deals} deals; "
+        f"margin {cell.margin.mean:+.1f}, 95 % interval {span(cell.margin, '{:+.1f}')}; predicted {cell.predicted:.1%}"
     )
     return (
         f'<td style="background: {heat(share.mean, standings.cell_par)}" title="{escape(about)}">'
-        f"<b>{share.mean:.1%}</b><small>{_span(share, '{:.1%}')}</small>"
+        f"<b>{share.mean:.1%}</b><small>{span(share, '{:.1%}')}</small>"
         f"<small>n = {cell.games}</small></td>"
     )
 
@@ -557,7 +533,7 @@ def _spread(marks: Sequence[_Mark]) -> list[float]:
 
 def _about(mark: _Mark) -> str:
     """A mark in words."""
-    return f"{mark.name}: {mark.value:+.0f}, 95 % interval {_between(mark.low, mark.high, '{:+.0f}')}"
+    return f"{mark.name}: {mark.value:+.0f}, 95 % interval {between(mark.low, mark.high, '{:+.0f}')}"
 
 
 def _interval_chart(title: str, axis: str, marks: Sequence[_Mark]) -> str:
@@ -645,7 +621,7 @@ def _time_chart(timed: Sequence[tuple[_Mark, float]]) -> str:
     points = [(across(time), up(mark.value)) for mark, time in zip(marks, times, strict=True)]
     bars = [_bar(mark, x, up) for mark, (x, _) in zip(marks, points, strict=True)]
     for (mark, ms), (x, y), bar in zip(timed, points, bars, strict=True):
-        parts.append(f"<g>\n<title>{escape(f'{_about(mark)}; {ms:.2g} ms a decision')}</title>")
+        parts.append(f"<g>\n<title>{escape(f'{_about(mark)}; {milliseconds(ms)} ms a decision')}</title>")
         if mark.low is not None and mark.high is not None:
             parts.append(_line(x, bar.bottom, x, bar.top, "bar", width=1.6))
             parts += [_line(x - 5, end, x + 5, end, "cap", width=1.6) for end in (bar.bottom, bar.top)]

@@ -41,11 +41,11 @@ _ROUNDING = 1e-9
 
 
 def read(path: str | Path, mend: bool = False) -> tuple[Contest, list[Played]]:
-    """Read a results file.
+    """Read a results file, which stays as it is: a run may be adding to it.
 
     Args:
         path: The file.
-        mend: Whether to cut a last line off the file that was itself cut short; else it is an error.
+        mend: Whether to leave out a last line that was cut short; else it is an error.
 
     Returns:
         The contest and its games in the order of the file.
@@ -53,14 +53,12 @@ def read(path: str | Path, mend: bool = False) -> tuple[Contest, list[Played]]:
     Raises:
         ValueError: If the file can't be read, is of another kind or newer, or a line of it is damaged or repeated.
     """
-    contest, played, size = _parse(Path(path), mend)
-    if mend:
-        os.truncate(path, size)
+    contest, played, _ = _parse(Path(path), mend)
     return contest, played
 
 
 def _parse(path: Path, mend: bool) -> tuple[Contest, list[Played], int]:
-    """Do as `read` does, but only say how many bytes are whole lines."""
+    """Do as `read` does, and say how many bytes are whole lines."""
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -180,7 +178,7 @@ class Journal:
             path: The file; its folder must be there.
             contest: What all its games must share.
             width: Agents at each table: fields and mixed tables don't go together.
-            mend: See `read`.
+            mend: Whether to cut a last line off that was itself cut short; else it is an error.
 
         Raises:
             ValueError: If the folder is missing, another run has the file, or the file is damaged or of another

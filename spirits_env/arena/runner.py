@@ -15,8 +15,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import partial
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from os import _exit
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,11 @@ class _Host:
         """An agent, made and warmed up when it is first needed."""
         if number not in self.agents:
             agent, contest = make_agent(self.specs[number]), self.contest
+            if agent.fingerprint != contest.fingerprints[number]:
+                raise ArenaError(
+                    f"The file of agent {contest.agents[number]} changed since this run began; the games before are "
+                    "kept: give the old file again, or another results file."
+                )
             try:
                 warm_up(self.rules, contest.players, contest.options, _Seat(agent, contest.agents[number]))
             except ArenaError as error:
@@ -410,10 +417,16 @@ def _play_all(
 def _play_in_processes(
     contest: Contest, specs: Sequence[Any], schedule: _Schedule, processes: int, enough: Callable[[], bool]
 ) -> Iterator[list[Played]]:
-    """Play chunks in a pool; whatever ends it, chunks that were begun are finished and kept."""
+    """Play chunks in a pool; whatever ends it, chunks that were begun are finished and kept.
+
+    A second interruption gives them up.
+    """
     running: dict[Future[tuple[list[Played], float]], tuple[tuple[int, ...], list[int]]] = {}
     failure: BaseException | None = None
-    with ProcessPoolExecutor(processes, get_context("spawn"), _start_worker, (contest, specs)) as pool:
+    context = get_context("spawn")
+    # Nothing is ever sent: the workers end once `kept` is closed, by hand or by the end of this process.
+    lifeline, kept = context.Pipe(duplex=False)
+    with lifeline, kept, ProcessPoolExecutor(processes, context, _start_worker, (contest, specs, lifeline)) as pool:
         while True:
             try:
                 while failure is None and len(running) < processes and not enough() and (chunk := schedule.next()):
@@ -422,6 +435,8 @@ def _play_in_processes(
                     break
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
             except (KeyboardInterrupt, BrokenProcessPool) as error:
+                if isinstance(failure, KeyboardInterrupt):
+                    kept.close()
                 failure = failure or error
                 continue
             for future in finished:
@@ -443,20 +458,19 @@ def _play_in_processes(
 _host: _Host | None = None
 
 
-def _start_worker(contest: Contest, specs: Sequence[Any]) -> None:
-    """Set a process of the pool up: it finishes its chunk if the run is interrupted, and ends if the run is killed."""
+def _start_worker(contest: Contest, specs: Sequence[Any], lifeline: Connection) -> None:
+    """Set a process of the pool up: it finishes its chunk if the run is interrupted, and ends with its lifeline."""
     global _host
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     _host = _Host(contest, specs)
 
 
-def _end_with_parent() -> None:
-    """Wait for the end of the process that began this one, and follow it."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        _exit(1)
+def _end_with(lifeline: Connection) -> None:
+    """Wait until the other end is closed, and end this process."""
+    with suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    _exit(1)
 
 
 def _work(table: tuple[int, ...], deals: Sequence[int]) -> tuple[list[Played], float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from spirits_env.arena import ratings
 from spirits_env.arena.contest import Contest, GameTable, Played
-from spirits_env.arena.estimates import Estimate, estimate_mean, estimate_share
+from spirits_env.arena.estimates import Estimate, deal_efficiency, estimate_mean, estimate_share
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ class AgentRow:
         rating: Fitted rating in Elo; the anchor's is 0.
         low: Lower end of the rating's 95 % interval, 0 for the anchor; None where there are fewer than two deals.
         high: Upper end.
+        lead: Its rating minus that of the agent next below; None for the last.
+        lead_low: Lower end of the lead's 95 % interval. Doubt about the anchor is in every rating, but not in a lead.
+        lead_high: Upper end.
         ms: Mean time of its decisions in milliseconds, as asked in batches, wherever it sat; None if it made none.
         decisions: Decisions it made, wherever it sat.
         seats: The same games by seat.
@@ -93,6 +96,9 @@ class AgentRow:
     rating: float
     low: float | None
     high: float | None
+    lead: float | None
+    lead_low: float | None
+    lead_high: float | None
     ms: float | None
     decisions: int
     seats: tuple[SeatShare, ...]
@@ -211,7 +217,11 @@ def standings(contest: Contest, played: Sequence[Played], bootstrap: int = 2000,
         for opponent in present
         if ((meetings.agent == agent) & (meetings.opponent == opponent)).any()
     )
-    rows = [_row(agent, contest.agents[agent], played, table, meetings, fitted, spans) for agent in present]
+    order = sorted(present, key=lambda agent: -fitted.ratings[agent])
+    rows = [
+        _row(agent, below, contest.agents[agent], played, table, meetings, fitted, spans)
+        for agent, below in zip(order, [*order[1:], None], strict=True)
+    ]
     return Standings(
         contest=contest,
         kind=kind,
@@ -225,7 +235,7 @@ def standings(contest: Contest, played: Sequence[Played], bootstrap: int = 2000,
         resamples=bootstrap,
         log_likelihood=fitted.log_likelihood,
         cells=cells,
-        rows=tuple(sorted(rows, key=lambda row: -row.rating)),
+        rows=tuple(rows),
         seats=tuple(_seat(seat, table, fitted, spans) for seat in range(players)),
         triples=_triples(cells, cell_par),
     )
@@ -339,19 +349,13 @@ def _cell(agent: int, opponent: int, table: GameTable, meetings: _Meetings) -> C
         predicted=float(_by_deal(deal, meetings.predicted[here]).mean()),
         shared_wins=int(_shared(table)[games].sum()),
         plies=float(table.plies[games].mean()),
-        deal_efficiency=_efficiency(share, by_deal),
+        deal_efficiency=deal_efficiency(share, by_deal),
     )
-
-
-def _efficiency(share: np.ndarray, by_deal: np.ndarray) -> float | None:
-    """How much more than independent games the deals' games tell: var(game) / (games of a deal * var(deal mean))."""
-    if len(by_deal) < 2 or not by_deal.var():
-        return None
-    return float(share.var(ddof=1) / (len(share) / len(by_deal) * by_deal.var(ddof=1)))
 
 
 def _row(
     agent: int,
+    below: int | None,
     name: str,
     played: Sequence[Played],
     table: GameTable,
@@ -359,13 +363,14 @@ def _row(
     fitted: ratings.Fit,
     spans: ratings.Intervals | None,
 ) -> AgentRow:
-    """One agent over all its games."""
+    """One agent over all its games; `below` is the next in the order of ratings."""
     sat = np.unique(np.stack([meetings.game, meetings.seat], axis=1)[meetings.agent == agent], axis=0)
     game, seat = sat[:, 0], sat[:, 1]
     deal, share, margin = table.deal[game], table.share[game, seat], _margins(table)[game, seat]
     spent = [(each.table.index(agent), each) for each in played if agent in each.table]
     decisions = sum(each.decisions[at] for at, each in spent)
     low, high = spans.ratings[agent].tolist() if spans else (None, None)
+    lead_low, lead_high = spans.lead(agent, below) if spans and below is not None else (None, None)
     return AgentRow(
         agent=agent,
         name=name,
@@ -375,6 +380,9 @@ def _row(
         rating=float(fitted.ratings[agent]),
         low=low,
         high=high,
+        lead=float(fitted.ratings[agent] - fitted.ratings[below]) if below is not None else None,
+        lead_low=lead_low,
+        lead_high=lead_high,
         ms=1000 * sum(each.seconds[at] for at, each in spent) / decisions if decisions else None,
         decisions=decisions,
         seats=tuple(_seat_share(number, share[seat == number]) for number in range(table.seats.shape[1])),

@@ -66,7 +66,7 @@ def add(commands: Any) -> None:
         "report", help="show the standings of a results file", description="Show the standings of a results file."
     )
     report.add_argument("results", type=Path, metavar="FILE.jsonl")
-    report.add_argument("--mend", action="store_true", help="drop a last line that was cut short")
+    report.add_argument("--mend", action="store_true", help="leave out a last line that was cut short")
     _add_report(report)
     report.set_defaults(run=_report)
 
@@ -151,10 +151,12 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _check_folders(arguments: argparse.Namespace) -> None:
-    """Refuse files whose folder is missing before anything is played."""
+    """Refuse files whose folder is missing, and folders for files, before anything is played."""
     for path in (getattr(arguments, "out", None), arguments.html, arguments.markdown):
         if path is not None and not path.absolute().parent.is_dir():
             raise ValueError(f"The folder of {path} does not exist; make it first.")
+        if path is not None and path.is_dir():
+            raise ValueError(f"{path} is a folder; give the name of a file.")
 
 
 def _default_path(arguments: argparse.Namespace, command: str, agents: Sequence[str], kind: str = "") -> Path:

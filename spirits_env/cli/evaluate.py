@@ -27,7 +27,8 @@ def add(commands: Any) -> None:
         "policies",
         nargs="+",
         metavar="POLICY",
-        help='an .onnx file (its best action), the file with ":sample" after it (drawn), random or greedy',
+        help='an .onnx file (its best action), the file with ":sample" after it (drawn) or "+search:64" (improved by a '
+        "search), random, greedy, search:400 (playouts) or search:0.2s (time)",
     )
     parser.add_argument(
         "--against", nargs="*", default=None, metavar="AGENT", help="opponents (default: random greedy)"
@@ -82,10 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         for agent in agents
     ]
     # What was played must not be lost to a fault in showing it.
-    if arguments.json is not None:
-        arguments.json.write_text("[" + ",\n".join(result.to_json() for result in results) + "]\n", encoding="utf-8")
-    if arguments.markdown is not None:
-        arguments.markdown.write_text(to_markdown(results), encoding="utf-8")
+    _write(arguments, results, to_markdown(results))
     _show(results)
     for match in (match for result in results for match in result.matches if match.illegal_example):
         print(f"spirits: {match.illegal_example}", file=sys.stderr)
@@ -96,18 +94,30 @@ def _judge(agents: Sequence[Agent], arguments: argparse.Namespace) -> int:
     """Run `spirits evaluate --endgames`."""
     if arguments.against is not None or arguments.option:
         raise ValueError("--endgames has its own positions and no opponents; leave out --against and --option.")
+    results: list[endgames.EndgameResult] = []
     try:
-        results = [endgames.judge(agent, arguments.game, arguments.players, arguments.seed) for agent in agents]
+        for agent in agents:
+            results.append(endgames.judge(agent, arguments.game, arguments.players, arguments.seed))
     except IllegalAction as error:
         print(f"spirits: {error}", file=sys.stderr)
         return ILLEGAL
-    table = endgames.to_markdown(results)
+    finally:
+        # Whatever goes wrong with an agent, those before it keep their results.
+        if results:
+            table = endgames.to_markdown(results)
+            _write(arguments, results, table)
+            print(table, end="")
+    return OK
+
+
+def _write(
+    arguments: argparse.Namespace, results: Sequence[Result] | Sequence[endgames.EndgameResult], table: str
+) -> None:
+    """Write the files that were asked for."""
     if arguments.json is not None:
         arguments.json.write_text("[" + ",\n".join(result.to_json() for result in results) + "]\n", encoding="utf-8")
     if arguments.markdown is not None:
         arguments.markdown.write_text(table, encoding="utf-8")
-    print(table, end="")
-    return OK
 
 
 def _progress(agent: str) -> Callable[[int, int], None] | None:

@@ -16,8 +16,8 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "solve",
         help="solve the end of a recorded game",
-        description="Solve a position of a recorded game for two, with all cards open to both: the exact value of "
-        "every legal action, and one course of perfect play.",
+        description="Solve a position of a recorded game for two, with all cards open to both, and all chance to come: "
+        "the exact value of every legal action, and one course of perfect play.",
     )
     parser.add_argument("record", metavar="RECORD.json")
     parser.add_argument(
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         help="the position after so many decisions (default: where the record ends; if the game is over, its last "
         "decision)",
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="time limit (default: %(default)g)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit, inf for none (default: %(default)g)")
     parser.add_argument(
         "--objective",
         choices=OBJECTIVES,
