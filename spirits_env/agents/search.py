@@ -346,10 +346,10 @@ class SearchOptions:
         threads: Trees grown side by side, each with its share of the playouts, and added up at the root.
     """
 
-    exploration: float = 0.4
+    exploration: float = 0.5
     margin: float = 0.5
     guide: int = 1
-    horizon: int = 4
+    horizon: int = 10
     choice: str = "visits"
     reuse: bool = True
     threads: int = 1
