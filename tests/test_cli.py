@@ -139,8 +139,11 @@ def test_a_bad_record_ply_or_seat_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert len(capsys.readouterr().err.splitlines()) == 3
 
 
+COMMANDS = ("evaluate", "arena", "ladder", "report", "solve", "games", "info", "actions", "replay")
+
+
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ([], ["evaluate"], ["games"], ["info"], ["actions"], ["replay"]):
+    for command in ([], *([name] for name in COMMANDS)):
         with pytest.raises(SystemExit) as stopped:
             main([*command, "--help"])
         assert stopped.value.code == 0
