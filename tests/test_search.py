@@ -38,6 +38,7 @@ from spirits_env.arena import evaluate, play_games
 from spirits_env.batch import Batch, Views
 from spirits_env.bind import bind
 from spirits_env.game import Game, stream
+from spirits_env.single import SingleEnv
 from spirits_env.state import State
 
 TABLES = [(name, players) for name in games.GAMES for players in games.load(name).players]
@@ -399,11 +400,27 @@ def test_playouts_are_split_over_the_threads() -> None:
 
 
 def test_an_agent_is_copied_and_pickled_without_its_trees() -> None:
-    agent = SearchAgent(30, exploration=0.5)
+    agent = SearchAgent(30, exploration=0.8)
     agent.act(views_of(State("forest", 2, seed=1)))
     for other in (copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
-        assert other.name == "search:30,exploration=0.5"
+        assert other.name == "search:30,exploration=0.8"
         assert not other._kept
+
+
+@pytest.mark.parametrize("players", [2, 4])
+def test_a_face_seats_searching_opponents(players: int) -> None:
+    """Games against them end, and are the same for the same seed."""
+
+    def game() -> list[bytes]:
+        env = SingleEnv("forest", players, opponents="search:5")
+        observation, info = env.reset(seed=3)
+        seen, over = [observation.tobytes()], False
+        while not over:
+            observation, _, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+            seen.append(observation.tobytes())
+        return seen
+
+    assert game() == game()
 
 
 # --- texts and errors -------------------------------------------------------------------------------------
@@ -413,7 +430,7 @@ def test_texts_make_agents_with_names_that_make_them_again() -> None:
     for text in (
         "search:400",
         "search:0.2s",
-        "search:25,exploration=0.5,choice=value,reuse=false",
+        "search:25,exploration=0.8,choice=value,reuse=false",
         "search:1s,guide=2",
     ):
         agent = make_agent(text)
