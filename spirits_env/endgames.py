@@ -18,6 +18,7 @@ import numpy as np
 from spirits_env import __version__, games, record
 from spirits_env.agents import Agent
 from spirits_env.arena import Estimate, estimate_mean, estimate_share
+from spirits_env.arena.tables import Table, markdown, mean, span
 from spirits_env.batch import AGENTS, Batch
 from spirits_env.game import is_whole, shown, stream
 from spirits_env.state import State
@@ -246,45 +247,32 @@ def _row(name: str, chosen: Sequence[tuple[Endgame, int]]) -> Row:
 def to_markdown(results: Sequence[EndgameResult]) -> str:
     """Show results as Markdown tables: one over all positions, and one per agent by phase and by what is left."""
     first = results[0]
-    lines = [
-        f"{games.load(first.game).title}, {first.players} players: {first.total.positions} end positions, one decision "
-        f"each, judged by exact play; seed {first.seed}. Intervals are 95 %.",
-        "",
-        *_table("agent", [(result.agent, result.total) for result in results], uniform=True),
+    uniform = first.total
+    parts = [
+        f"{games.load(first.game).title}, {first.players} players: {uniform.positions} end positions, one decision "
+        f"each, judged by exact play; seed {first.seed}. Intervals are 95 %. A uniform choice would find "
+        f"{uniform.uniform_optimal:.1%} and lose {uniform.uniform_lost:.2f} points.",
+        _table("agent", [(result.agent, result.total) for result in results]),
     ]
     for result in results:
-        lines += ["", f"{result.agent}, by phase and by what is left:", ""]
-        rows = [(f"phase {row.name}", row) for row in result.phases] + [
-            (f"{row.name} left", row) for row in result.left
-        ]
-        lines += _table("positions", rows, uniform=False)
-    return "\n".join(lines) + "\n"
+        rows = [(f"phase {row.name}", row) for row in result.phases]
+        rows += [(f"{row.name} left", row) for row in result.left]
+        parts += [f"{result.agent}, by phase and by what is left:", _table("positions", rows)]
+    return "\n\n".join(parts) + "\n"
 
 
-def _table(head: str, rows: Sequence[tuple[str, Row]], uniform: bool) -> list[str]:
+def _table(head: str, rows: Sequence[tuple[str, Row]]) -> str:
     """Make a Markdown table."""
-    titles = [head, "positions", "optimal decisions", "points lost per decision"]
-    titles += ["uniform: optimal", "uniform: points lost"] if uniform else []
-    lines = ["| " + " | ".join(titles) + " |", "|---" + "|---:" * (len(titles) - 1) + "|"]
-    for name, row in rows:
-        cells = [name, str(row.positions), _percent(row.optimal), _points(row.lost)]
-        cells += [f"{100 * row.uniform_optimal:.1f} %", f"{row.uniform_lost:.2f}"] if uniform else []
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
-
-
-def _percent(share: Estimate) -> str:
-    """Show a share with its interval."""
-    return f"{100 * share.mean:.1f} %" + _interval(share, 100, 1)
-
-
-def _points(points: Estimate) -> str:
-    """Show points with their interval."""
-    return f"{points.mean:.2f}" + _interval(points, 1, 2)
-
-
-def _interval(estimate: Estimate, scale: float, digits: int) -> str:
-    """Show an interval, or nothing where one position can't tell."""
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f" ({scale * estimate.low:.{digits}f} to {scale * estimate.high:.{digits}f})"
+    columns = (head, "positions", "optimal decisions", "95 % interval", "points lost a decision", "95 % interval")
+    cells = tuple(
+        (
+            name,
+            str(row.positions),
+            mean(row.optimal, "{:.1%}"),
+            span(row.optimal, "{:.1%}"),
+            mean(row.lost, "{:.2f}"),
+            span(row.lost, "{:.2f}"),
+        )
+        for name, row in rows
+    )
+    return markdown(Table(columns, cells, 1))

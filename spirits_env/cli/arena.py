@@ -15,7 +15,7 @@ from typing import Any
 from spirits_env import games
 from spirits_env.arena.contest import Contest, Played
 from spirits_env.arena.plan import PLANS
-from spirits_env.cli.common import OK, option
+from spirits_env.cli.common import OK, check_files, option
 
 INTERRUPTED = 130
 
@@ -104,7 +104,7 @@ def _arena(arguments: argparse.Namespace) -> int:
     """Run `spirits arena`."""
     from spirits_env.arena.runner import run, run_gate
 
-    _check_folders(arguments)
+    check_files(getattr(arguments, "out", None), arguments.html, arguments.markdown)
     kind = "-mixed" if arguments.plan == "mixed" and arguments.gate is None else ""
     path = arguments.out or _default_path(arguments, "arena", arguments.agents, kind)
     with _kept(path), _shown_progress() as progress:
@@ -128,7 +128,7 @@ def _ladder(arguments: argparse.Namespace) -> int:
     """Run `spirits ladder`."""
     from spirits_env.arena.ladder import DEALS, climb
 
-    _check_folders(arguments)
+    check_files(getattr(arguments, "out", None), arguments.html, arguments.markdown)
     path = arguments.out or _default_path(arguments, "ladder", arguments.agents)
     anchors = _default_path(arguments, "ladder", ())
     with _kept(path), _shown_progress() as progress:
@@ -145,18 +145,9 @@ def _report(arguments: argparse.Namespace) -> int:
     """Run `spirits report`."""
     from spirits_env.arena.results import read
 
-    _check_folders(arguments)
+    check_files(getattr(arguments, "out", None), arguments.html, arguments.markdown)
     _show(*read(arguments.results, arguments.mend), arguments.html, arguments.markdown)
     return OK
-
-
-def _check_folders(arguments: argparse.Namespace) -> None:
-    """Refuse files whose folder is missing, and folders for files, before anything is played."""
-    for path in (getattr(arguments, "out", None), arguments.html, arguments.markdown):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise ValueError(f"The folder of {path} does not exist; make it first.")
-        if path is not None and path.is_dir():
-            raise ValueError(f"{path} is a folder; give the name of a file.")
 
 
 def _default_path(arguments: argparse.Namespace, command: str, agents: Sequence[str], kind: str = "") -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any, NoReturn
 
 OK, ILLEGAL, WRONG = 0, 1, 2
@@ -25,3 +26,16 @@ def option(text: str) -> tuple[str, Any]:
     if value.lower() in known:
         return name, known[value.lower()]
     return name, int(value) if value.lstrip("-").isdigit() else value
+
+
+def check_files(*paths: Path | None) -> None:
+    """Refuse files whose folder is missing, and folders in the place of files, before anything is played.
+
+    Raises:
+        ValueError: If one of those that were given can't be written.
+    """
+    for path in paths:
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ValueError(f"The folder of {path} does not exist; make it first.")
+        if path is not None and path.is_dir():
+            raise ValueError(f"{path} is a folder; give the name of a file.")

@@ -11,7 +11,7 @@ from typing import Any
 from spirits_env import endgames, games
 from spirits_env.agents import Agent, make_agent
 from spirits_env.arena import Result, evaluate, to_markdown, to_rich
-from spirits_env.cli.common import ILLEGAL, OK, option
+from spirits_env.cli.common import ILLEGAL, OK, check_files, option
 from spirits_env.game import IllegalAction
 
 
@@ -61,9 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     against = arguments.against
     if against is None:
         against = [] if arguments.players == 1 else ["random", "greedy"]
-    for path in (arguments.json, arguments.markdown):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise ValueError(f"The folder of {path} does not exist; make it first.")
+    check_files(arguments.json, arguments.markdown)
     agents = [make_agent(policy) for policy in arguments.policies]
     for agent in agents:
         agent.check(arguments.game, arguments.players)
