@@ -5,7 +5,6 @@ The loops are written once and bound to a game's functions, so that Numba can ke
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,7 +14,7 @@ import numpy as np
 from numba import get_num_threads, njit, prange, set_num_threads
 
 from spirits_env import games
-from spirits_env.bind import bind, is_kept
+from spirits_env.bind import announce, bind
 from spirits_env.game import Game, IllegalAction, fork, stream
 
 # The names a kernel below finds bound to its game's functions.
@@ -174,11 +173,7 @@ def kernels(game: Game) -> Kernels:
     """
     outcome_of_one = bind(_write_outcome, game)
     step = bind(_step, game, write_outcome=outcome_of_one)
-    if not is_kept(step):
-        print(
-            f"spirits_env: compiling {game.title} for this machine; this happens once and takes some seconds.",
-            file=sys.stderr,
-        )
+    announce(step, game.title)
     return Kernels(
         step=step,
         step_threads=bind(_step_threads, game, parallel=True, step=step),

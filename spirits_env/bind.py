@@ -78,7 +78,16 @@ def bind(template: Callable[..., Any], game: Game, parallel: bool = False, nogil
     return njit(bound, cache=True, parallel=parallel, nogil=nogil)
 
 
-def is_kept(loop: Any) -> bool:
-    """Tell whether a bound loop needs no compiling: it lies on disk, or nothing is compiled at all."""
+def announce(loop: Any, what: str) -> None:
+    """Say on the standard error stream that a bound loop must be compiled first; nothing if it lies on disk.
+
+    Args:
+        loop: The loop, not called yet.
+        what: What it is, for people.
+    """
     name = loop.__name__
-    return not is_jitted(loop) or any(Path(str(loop.stats.cache_path)).glob(f"*{name}-*.nbi"))
+    if is_jitted(loop) and not any(Path(str(loop.stats.cache_path)).glob(f"*{name}-*.nbi")):
+        print(
+            f"spirits_env: compiling {what} for this machine; this happens once and takes some seconds.",
+            file=sys.stderr,
+        )

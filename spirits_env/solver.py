@@ -5,7 +5,6 @@ An alpha-beta search over the game's own rules with a transposition table on the
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from spirits_env.bind import bind, is_kept
+from spirits_env.bind import announce, bind
 from spirits_env.game import Game, shown, stream
 from spirits_env.state import State
 
@@ -282,12 +281,7 @@ def _search(
 def _loop(game: Game) -> Any:
     """Return a game's search, compiled at first use and kept on disk."""
     loop = bind(_search, game, enter=bind(_enter, game))
-    if not is_kept(loop):
-        print(
-            f"spirits_env: compiling the solver of {game.title} for this machine; this happens once and takes some "
-            "seconds.",
-            file=sys.stderr,
-        )
+    announce(loop, f"the solver of {game.title}")
     return loop
 
 

@@ -6,7 +6,6 @@ Many simulations run side by side, over games and over the actions compared, so 
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from spirits_env.agents import Agent
 from spirits_env.agents.policy import PolicyAgent
 from spirits_env.agents.search import read_options
 from spirits_env.batch import Views
-from spirits_env.bind import bind, is_kept
+from spirits_env.bind import announce, bind
 from spirits_env.game import REWARD, Game, draw, is_whole, shown, split
 
 # The names a loop below finds bound to its game's functions.
@@ -419,12 +418,7 @@ def loops(game: Game) -> Loops:
     """
     one = bind(_simulate, game, write_end=bind(_write_end, game))
     whole = bind(_round, game, simulate=one)
-    if not is_kept(whole):
-        print(
-            f"spirits_env: compiling the search with a policy for {game.title} for this machine; this happens once and "
-            "takes some seconds.",
-            file=sys.stderr,
-        )
+    announce(whole, f"the search with a policy for {game.title}")
     return Loops(
         start=bind(_start, game),
         round=whole,

@@ -19,7 +19,7 @@ from numba import njit
 
 from spirits_env.agents import SEARCH, Agent
 from spirits_env.batch import Views
-from spirits_env.bind import bind
+from spirits_env.bind import announce, bind
 from spirits_env.game import Game, draw, is_whole, shown, stream
 
 # The names a loop below finds bound to its game's functions.
@@ -379,7 +379,9 @@ def _check(value: Any, name: str, least: float, most: float) -> None:
 @cache
 def _grower(game: Game) -> Any:
     """Return a game's compiled search."""
-    return bind(_grow, game, nogil=True, roll_out=bind(_roll_out, game), reward=bind(_reward, game))
+    loop = bind(_grow, game, nogil=True, roll_out=bind(_roll_out, game), reward=bind(_reward, game))
+    announce(loop, f"the search of {game.title}")
+    return loop
 
 
 class SearchAgent(Agent):
