@@ -14,6 +14,10 @@ assert files("spirits_env").joinpath("py.typed").is_file(), "py.typed is missing
 
 import gymnasium as gym  # noqa: E402 (the import above must be alone to be judged)
 
+import spirits_env.arena  # noqa: E402
+import spirits_env.endgames  # noqa: E402
+import spirits_env.solver  # noqa: E402
+
 names = [name for name in gym.registry if name.startswith("spirits/")]
 assert names, "no environment is registered"
 for name in names:
@@ -29,4 +33,9 @@ for name in names:
 # Files of cards are read with a library of the core dependencies.
 Path("cards.yaml").write_text("[[COYOTE], [ADD 1], [TAKE 1], [TAKE 2 same], [RETURN 1], [RETURN all]]")
 assert spirits_env.State("wild", seed=0, powers="cards.yaml").remarks
+# Search, exact play and its positions need no more than that either.
+assert len(spirits_env.endgames.load()) >= 500, "the end positions are missing from the wheel"
+assert spirits_env.arena.evaluate("search:5", against="random", games=2).illegal == 0
+position = spirits_env.endgames.load()[0]
+assert set(spirits_env.solver.solve(position.state).values) == set(position.values)
 print(f"The wheel imports lightly and plays {', '.join(names)}.")
