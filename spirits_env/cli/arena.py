@@ -15,7 +15,7 @@ from typing import Any
 from spirits_env import games
 from spirits_env.arena.contest import Contest, Played
 from spirits_env.arena.plan import PLANS
-from spirits_env.cli.common import OK, check_files, option
+from spirits_env.cli.common import OK, add_setting, check_files
 
 INTERRUPTED = 130
 
@@ -73,17 +73,7 @@ def add(commands: Any) -> None:
 
 def _add_contest(parser: argparse.ArgumentParser) -> None:
     """Add what says which games are played, how and where they are kept."""
-    parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
-    parser.add_argument("--players", type=int, default=2, help="players at the table (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")
-    parser.add_argument(
-        "--option",
-        type=option,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the game; may be repeated",
-    )
+    add_setting(parser)
     parser.add_argument(
         "--processes",
         type=int,

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any, NoReturn
 
+from spirits_env import games
+
 OK, ILLEGAL, WRONG = 0, 1, 2
 
 
@@ -26,6 +28,21 @@ def option(text: str) -> tuple[str, Any]:
     if value.lower() in known:
         return name, known[value.lower()]
     return name, int(value) if value.lstrip("-").isdigit() else value
+
+
+def add_setting(parser: argparse.ArgumentParser) -> None:
+    """Add what says which games are played."""
+    parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
+    parser.add_argument("--players", type=int, default=2, help="players at the table (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")
+    parser.add_argument(
+        "--option",
+        type=option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the game; may be repeated",
+    )
 
 
 def check_files(*paths: Path | None) -> None:

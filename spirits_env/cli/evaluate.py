@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from spirits_env import endgames, games
+from spirits_env import endgames
 from spirits_env.agents import Agent, make_agent
 from spirits_env.arena import Result, evaluate, to_markdown, to_rich
-from spirits_env.cli.common import ILLEGAL, OK, check_files, option
+from spirits_env.cli.common import ILLEGAL, OK, add_setting, check_files
 from spirits_env.game import IllegalAction
 
 
@@ -33,18 +33,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--against", nargs="*", default=None, metavar="AGENT", help="opponents (default: random greedy)"
     )
-    parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
-    parser.add_argument("--players", type=int, default=2, help="players at the table (default: %(default)s)")
+    add_setting(parser)
     parser.add_argument("--games", type=int, default=1000, help="games per opponent (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")
-    parser.add_argument(
-        "--option",
-        type=option,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the game; may be repeated",
-    )
     parser.add_argument(
         "--endgames",
         action="store_true",
