@@ -359,6 +359,19 @@ def test_a_tree_is_not_taken_for_another_turn() -> None:
         agent._kept.update(trees)
 
 
+def test_trees_that_are_kept_longest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spirits_env.agents.search._MOST_KEPT", 300)
+    agent, batch = SearchAgent(40), Batch("forest", 20)
+    batch.reset(range(20))
+    most = 0
+    for _ in range(30):
+        batch.step(batch.ask(agent, batch.lanes))
+        nodes = sum(tree.size for _, trees in agent._kept.values() for tree in trees)
+        assert agent._kept_nodes == nodes <= 300
+        most = max(most, nodes)
+    assert most > 250
+
+
 # --- playing ----------------------------------------------------------------------------------------------
 
 

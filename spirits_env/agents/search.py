@@ -428,6 +428,8 @@ class SearchAgent(Agent):
         said = "".join(f",{name}={_word(getattr(self.options, name))}" for name in changed)
         self.name = SEARCH + budget + said
         self._kept: OrderedDict[int, tuple[_Turn, list[Tree]]] = OrderedDict()
+        # Counted along, as every decision of every game looks at it.
+        self._kept_nodes = 0
 
     def act_many(self, views: Views) -> np.ndarray:
         """Search for each row in turn."""
@@ -444,7 +446,7 @@ class SearchAgent(Agent):
             before: The row's generator before this decision, which may name trees that were kept.
         """
         seat, turn = int(view.seat[0]), (view.game.name, int(state["turn"][0]))
-        turn_then, trees = self._kept.pop(before, (None, []))
+        turn_then, trees = self._take(before)
         if turn_then != turn:
             trees = [Tree(view.game.seats) for _ in range(self.options.threads)]
         legal_actions = np.flatnonzero(view.mask[0])
@@ -459,11 +461,19 @@ class SearchAgent(Agent):
                 self._keep(int(view.chance[0]), turn, parts)
         return action
 
+    def _take(self, chance: int) -> tuple[_Turn | None, list[Tree]]:
+        """Take out the trees that were kept under a generator, with their turn; none if there are none."""
+        turn, trees = self._kept.pop(chance, (None, []))
+        self._kept_nodes -= sum(tree.size for tree in trees)
+        return turn, trees
+
     def _keep(self, after: int, turn: _Turn, trees: list[Tree]) -> None:
         """Keep trees for the next decision of the turn; what was kept longest makes room."""
+        self._take(after)
         self._kept[after] = (turn, trees)
-        while sum(tree.size for _, kept in self._kept.values() for tree in kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+        self._kept_nodes += sum(tree.size for tree in trees)
+        while self._kept_nodes > _MOST_KEPT:
+            self._take(next(iter(self._kept)))
 
     def _search(self, game: Game, state: np.ndarray, seat: int, trees: list[Tree]) -> None:
         """Grow the trees by the budget."""
@@ -530,7 +540,7 @@ class SearchAgent(Agent):
         return int(np.lexsort((second, first))[-1])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_kept": OrderedDict()}
+        return {**vars(self), "_kept": OrderedDict(), "_kept_nodes": 0}
 
 
 def _word(value: Any) -> str:
