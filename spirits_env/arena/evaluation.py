@@ -18,10 +18,10 @@ from spirits_env import __version__
 from spirits_env import games as listing
 from spirits_env.agents import Agent, make_agent
 from spirits_env.arena.estimates import Estimate, deal_efficiency, estimate_mean, estimate_share
-from spirits_env.arena.play import Side, deal_games, outcome, play_out, warm_up
+from spirits_env.arena.play import Side, check_count, deal_games, outcome, play_out, warm_up
 from spirits_env.arena.tables import Table, markdown, mean, milliseconds, plain, span
 from spirits_env.batch import Batch
-from spirits_env.game import Game, is_whole, stream
+from spirits_env.game import Game, stream
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -234,7 +234,7 @@ def evaluate(
     players = rules.check_players(players)
     settings = rules.check_options(options or {})
     for name, value, least in (("games", games, 1), ("lanes", lanes, 1), ("seed", seed, 0)):
-        _check_count(name, value, least)
+        check_count(name, value, least)
     games, seed, lanes = int(games), int(seed), int(lanes)
     learner = make_agent(agent)
     field = [make_agent(one) for one in _listed(against)]
@@ -263,12 +263,6 @@ def evaluate(
 def _listed(against: Any) -> list[Any]:
     """Opponents as a list, whether one or several were given."""
     return list(against) if isinstance(against, Sequence) and not isinstance(against, str) else [against]
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number of at least so many."""
-    if not is_whole(value) or value < least:
-        raise ValueError(f"{name} was {value!r}; give a whole number, {least} or more.")
 
 
 def _check_field(rules: Game, players: int, learner: Agent, field: Sequence[Agent]) -> None:

@@ -13,7 +13,17 @@ import numpy as np
 
 from spirits_env.agents import Agent
 from spirits_env.batch import AGENTS, Batch, Views
-from spirits_env.game import Game, stream
+from spirits_env.game import Game, is_whole, shown, stream
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number of at least so many.
+
+    Raises:
+        ValueError: If it is none; the message calls it `name`.
+    """
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} was {shown(value)}; give a whole number, {least} or more.")
 
 
 class Side(Agent):

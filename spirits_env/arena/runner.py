@@ -31,11 +31,11 @@ from spirits_env.agents import Agent, make_agent
 from spirits_env.arena.contest import Contest, Played
 from spirits_env.arena.evaluation import LANES, deal_seed
 from spirits_env.arena.plan import make_seatings, make_tables
-from spirits_env.arena.play import Course, Side, deal_games, outcome, play_out, warm_up
+from spirits_env.arena.play import Course, Side, check_count, deal_games, outcome, play_out, warm_up
 from spirits_env.arena.results import Journal, make_places
 from spirits_env.arena.sprt import CAP, Verdict, decide
 from spirits_env.batch import Views
-from spirits_env.game import is_whole, shown
+from spirits_env.game import shown
 
 # A chunk of games is to take about so long: what a kill loses, and how often a bar moves.
 _CHUNK_SECONDS = 2.0
@@ -213,8 +213,7 @@ def run(
         ArenaError: If an agent fails or chooses something illegal; what was played before is in the file.
     """
     for name, value in (("deals", deals), ("processes", processes), ("lanes", lanes)):
-        if not is_whole(value) or value < 1:
-            raise ValueError(f"{name} was {shown(value)}; give a whole number, 1 or more.")
+        check_count(name, value, 1)
     contest = make_contest(agents, game, players, seed, options)
     tables = make_tables(plan, len(contest.agents), contest.players)
     if processes > 1:
@@ -299,8 +298,7 @@ def make_contest(
 
     Agents of one name get labels that differ.
     """
-    if not is_whole(seed) or seed < 0:
-        raise ValueError(f"seed was {shown(seed)}; give a whole number, 0 or more.")
+    check_count("seed", seed, 0)
     rules = listing.load(game)
     players = rules.check_players(players)
     settings = rules.check_options(options or {})
