@@ -20,7 +20,19 @@ from spirits_env import games
 from spirits_env.game import Game
 
 # The functions of a game that a template finds bound under their names.
-FUNCTIONS = ("deal", "begin", "legal", "play", "observe", "scores", "winners", "returns", "redeal", "evaluate")
+FUNCTIONS = (
+    "deal",
+    "begin",
+    "legal",
+    "play",
+    "observe",
+    "scores",
+    "breakdown",
+    "winners",
+    "returns",
+    "redeal",
+    "evaluate",
+)
 
 
 def check_listed(game: Game) -> None:

@@ -392,6 +392,9 @@ class Game:
         play: `(state, action)`: one legal decision; ends in the next real decision or in the end.
         observe: `(state, seat, out)`: writes what that seat may know.
         scores: `(state, points)`: writes what the players would write down, for the seats in play.
+        categories: What points are counted for, by name: every point of a seat belongs to one of them.
+        breakdown: `(state, seat, out)`: writes the seat's points for each category, shape `(categories,)`, int16,
+            which add up to its score at every position.
         winners: `(state, points, won)`: writes 1 for each seat that wins or shares the win, given the scores.
         returns: `(state, points, won, utility)`: writes the final utility of each seat under the state's reward
             option, given scores and winners.
@@ -425,6 +428,8 @@ class Game:
     play: Callable[..., Any]
     observe: Callable[..., Any]
     scores: Callable[..., Any]
+    categories: tuple[str, ...]
+    breakdown: Callable[..., Any]
     winners: Callable[..., Any]
     returns: Callable[..., Any]
     redeal: Callable[..., Any]

@@ -39,6 +39,8 @@ _INT8 = np.iinfo(np.int8)
 _FIELDS = ("rng", "players", "seat", "turn", "phase")
 # What stands in a buffer before a game writes to it: no two of them agree on what was left out.
 _GARBAGE = (85, -86)
+# What stands in a breakdown before a game writes to it: no points are so low.
+_NO_POINTS = np.iinfo(np.int16).min
 # The widest line that still fits a terminal beside a log.
 _TEXT_WIDTH = 110
 # Search meets all that a game's functions have to stand: other re-deals of one position, played to the end.
@@ -237,6 +239,7 @@ def _check_facts(plan: _Plan) -> None:
         _check_record(subject)
         _check_actions(subject)
         _check_layout(subject)
+        _check_categories(subject)
         _check_options(plan, subject)
         _check_ids(subject)
         _check_bounds(plan, subject)
@@ -311,6 +314,15 @@ def _check_layout(subject: _Subject) -> None:
         subject.demand(part.known in ("all", "own"), f"the slice {part.name!r} is known to {part.known!r}")
         subject.demand(part.text.strip(), f"the slice {part.name!r} doesn't say what it holds")
     subject.demand(layout.size == stop, f"the layout's size is {layout.size}, but its slices have {stop} entries")
+
+
+def _check_categories(subject: _Subject) -> None:
+    """Names of what points are counted for."""
+    names = subject.game.categories
+    subject.demand(names, "`categories` is empty")
+    for name in names:
+        subject.demand(_SNAKE_CASE.fullmatch(name), f"the name {name!r} of a category is not snake case")
+        subject.demand(names.count(name) == 1, f"two categories are named {name!r}")
 
 
 def _check_options(plan: _Plan, subject: _Subject) -> None:
@@ -391,8 +403,20 @@ def _check_position(trial: _Trial, state: State) -> None:
     trial.demand(not (over and state.mask().any()), "`legal` allows something after the end")
     _check_views(trial, state)
     before = state.record.tobytes()
-    state.scores()
+    _check_points(trial, state)
     trial.demand(state.record.tobytes() == before, "counting the points changes the record")
+
+
+def _check_points(trial: _Trial, state: State) -> None:
+    """Every seat's breakdown is complete and adds up to its score."""
+    names = trial.game.categories
+    for seat, score in enumerate(state.scores()):
+        points = np.full(len(names), _NO_POINTS, np.int16)
+        trial.game.breakdown(state.record, seat, points)
+        unwritten = [name for name, value in zip(names, points, strict=True) if value == _NO_POINTS]
+        trial.demand(not unwritten, f"`breakdown` writes nothing for {', '.join(unwritten)}")
+        total = int(points.sum())
+        trial.demand(total == score, f"`breakdown` adds up to {total} for seat {seat}, which scores {score}")
 
 
 def _check_views(trial: _Trial, state: State) -> None:

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from numba import config
 from referee.forest import POWERS, SPIRITS, Referee, Tile, icons_on, random_setup
@@ -145,6 +146,17 @@ def check_belongings(referee: Referee, state: State) -> None:
         assert record["gem"][cell] == (-1 if tile is None or tile.gem is None else tile.gem)
 
 
+def check_points(referee: Referee, state: State) -> None:
+    """Compare what everybody scores, on the whole and for each icon."""
+    assert state.scores() == referee.scores()
+    assert state.game.categories == SPIRITS + POWERS
+    by_icon = [referee.points_on((icon,)) for icon in SPIRITS + POWERS]
+    for seat in range(state.players):
+        points = np.full(len(by_icon), -1000, np.int16)
+        state.game.breakdown(state.record, seat, points)
+        assert points.tolist() == [of_seats[seat] for of_seats in by_icon]
+
+
 def play_both(players: int, forced_steal: bool, reward: str, seed: int, seen: Counter[str]) -> None:
     """Play one game on both and compare them at every decision and at the end."""
     rng = random.Random(seed)
@@ -159,14 +171,14 @@ def play_both(players: int, forced_steal: bool, reward: str, seed: int, seen: Co
             break
         if plies % 16 == 15:
             check_belongings(referee, state)
-            assert state.scores() == referee.scores()
+            check_points(referee, state)
         action = choose(referee, rng)
         referee.play(action)
         state.play(action)
         plies += 1
     assert plies <= state.game.max_plies
     check_belongings(referee, state)
-    assert state.scores() == referee.scores()
+    check_points(referee, state)
     assert state.winners() == referee.winners()
     for kind in REWARDS:
         # The reward plays no part before the end, so one game serves to check both.

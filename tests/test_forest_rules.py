@@ -10,7 +10,7 @@ import pytest
 
 from spirits_env.game import IllegalAction
 from spirits_env.games.forest import GAME, rules, solitaire
-from spirits_env.games.forest.components import GEMS, ICONS, TOKEN_CELLS, TOKENS, all_tiles
+from spirits_env.games.forest.components import GEMS, ICONS, POWERS, SPIRITS, TOKEN_CELLS, TOKENS, all_tiles
 from spirits_env.games.forest.state import HELD, LYING, USED
 from spirits_env.state import State
 
@@ -580,6 +580,13 @@ def points_of(record: Any) -> list[int]:
     return points[: record["players"]].tolist()
 
 
+def breakdown_of(record: Any, seat: int) -> dict[str, int]:
+    """A seat's points for each icon."""
+    points = np.full(len(GAME.categories), -1000, np.int16)
+    rules.breakdown(record, seat, points)
+    return dict(zip(GAME.categories, points.tolist(), strict=True))
+
+
 def winners_of(record: Any) -> list[int]:
     points, won = np.zeros(4, np.int16), np.zeros(4, np.int8)
     rules.scores(record, points)
@@ -627,6 +634,33 @@ def test_score_tokens_do_not_save_from_the_penalty_but_score() -> None:
 
 def test_score_a_plus_token_is_no_icon() -> None:
     assert points_of(finished({}, {}, held={0: ["plus", "plus"]})) == [12, 12]
+
+
+TIED = dict.fromkeys(ICONS, 1)
+
+
+def test_breakdown_a_majority_scores_its_icons_and_the_others_nothing() -> None:
+    record = finished({"moss": 4}, {"moss": 3}, {})
+    assert breakdown_of(record, 0) == TIED | {"moss": 4}
+    assert breakdown_of(record, 1) == breakdown_of(record, 2) == TIED | {"moss": 0}
+
+
+def test_breakdown_a_tied_majority_scores_for_all_who_tie() -> None:
+    record = finished({"fire": 4}, {"fire": 4}, {"fire": 2})
+    assert [breakdown_of(record, seat)["fire"] for seat in range(3)] == [4, 4, 0]
+
+
+def test_breakdown_an_icon_without_a_tile_costs_3_there() -> None:
+    record = finished({"sun": 0}, {"sun": 2})
+    assert [breakdown_of(record, seat) for seat in range(2)] == [TIED | {"sun": -3}, TIED | {"sun": 2}]
+
+
+def test_breakdown_a_token_counts_for_its_icon_and_does_not_save_from_the_penalty() -> None:
+    record = finished({"moss": 0, "sun": 2}, {"moss": 0, "sun": 2}, held={0: ["moss", "plus"], 1: ["sun"]})
+    assert [breakdown_of(record, seat) for seat in range(2)] == [
+        TIED | {"moss": 1 - 3, "sun": 0},
+        TIED | {"moss": -3, "sun": 3},
+    ]
 
 
 def test_score_most_points_win() -> None:
@@ -783,6 +817,20 @@ def test_solitaire_one_symbol_behind_loses_and_scores_nothing() -> None:
     # The opponent's dew drop token makes two against one.
     record = alone({"moss": 2}, {})
     assert (winners_of(record), returns_of(record), points_of(record)) == ([], [-1], [0])
+
+
+def test_solitaire_breakdown_has_nothing_for_powers_nor_for_a_lead_of_the_opponent() -> None:
+    # Branches are held by the token alone; in dew drops the opponent leads.
+    record = alone({"branches": 0, "moss": 2}, {"branches": 0, "dew_drops": 2}, ended=False)
+    expected = dict.fromkeys(SPIRITS, 1) | {"branches": 1 - 3, "moss": 2, "dew_drops": 0}
+    assert breakdown_of(record, 0) == expected | dict.fromkeys(POWERS, 0)
+    assert points_of(record) == [-2 + 2 + 0 + 6]
+
+
+def test_solitaire_breakdown_of_a_lost_game_is_nothing_at_all() -> None:
+    assert breakdown_of(alone({"moss": 2}, {}), 0) == dict.fromkeys(ICONS, 0)
+    won = alone({"moss": 2, "dew_drops": 2}, {})
+    assert sum(breakdown_of(won, 0).values()) == 12
 
 
 def test_solitaire_margin_is_minus_the_sum_of_the_deficits() -> None:

@@ -27,6 +27,7 @@ from spirits_env.batch import Batch
 from spirits_env.faces import LearnerLanes
 from spirits_env.game import REWARD, Action, Game, Layout, Option, draw
 from spirits_env.games import GAMES, Listing, load
+from spirits_env.games.forest.components import ICONS
 from spirits_env.games.forest.state import FIRST, LYING
 from spirits_env.sb3 import SelfPlayVecEnv
 from spirits_env.single import SingleEnv
@@ -105,6 +106,12 @@ TABLES: dict[str, tuple[dict[str, Any], str]] = {
     "an empty slice": ({"layout": with_slice(shape=(0,))}, "the slice 'turn' is empty"),
     "a slice known to nobody": ({"layout": with_slice(known="nobody")}, "the slice 'turn' is known to 'nobody'"),
     "a silent slice": ({"layout": with_slice(text="")}, "the slice 'turn' doesn't say what it holds"),
+    "no categories": ({"categories": ()}, "`categories` is empty"),
+    "a category twice": ({"categories": (*ICONS[:-1], "moss")}, "two categories are named 'moss'"),
+    "a category of words": (
+        {"categories": (*ICONS[:-1], "Fire power")},
+        "the name 'Fire power' of a category is not snake case",
+    ),
     "a default that is no choice": (
         {"options": (replace(REWARD, default="both"),)},
         "checking the default of the option 'reward' raised ValueError: Option 'reward' was 'both'",
@@ -246,6 +253,20 @@ def count_scores(state: Any, points: np.ndarray) -> None:
     state.tiles[3] += 1
 
 
+def count_points_in_parts(state: Any, seat: int, out: np.ndarray) -> None:
+    state.tiles[3] += 1
+
+
+def leave_out_the_penalties(state: Any, seat: int, out: np.ndarray) -> None:
+    out[out < 0] = 0
+
+
+def leave_out_the_powers(state: Any, seat: int, out: np.ndarray) -> None:
+    powers = out[-3:].copy()
+    FOREST.breakdown(state, seat, out)
+    out[-3:] = powers
+
+
 def keep_the_tiles(state: Any) -> None:
     kept = state.tiles.copy()
     FOREST.begin(state)
@@ -371,6 +392,31 @@ RULES: dict[str, tuple[str, dict[str, Any], str]] = {
         "play",
         QUICK | {"scores": and_then(FOREST.scores, count_scores)},
         "counting the points changes the record .*ply 0",
+    ),
+    "parts that count": (
+        "play",
+        QUICK | {"breakdown": and_then(FOREST.breakdown, count_points_in_parts)},
+        "counting the points changes the record .*ply 0",
+    ),
+    "parts that don't add up": (
+        "play",
+        QUICK | {"breakdown": and_then(FOREST.breakdown, leave_out_the_penalties)},
+        "`breakdown` adds up to 0 for seat 0, which scores -36 .*ply 0",
+    ),
+    "parts that are not written": (
+        "play",
+        QUICK | {"breakdown": leave_out_the_powers},
+        "`breakdown` writes nothing for moon, sun, fire .*ply 0",
+    ),
+    "fewer parts than categories": (
+        "play",
+        QUICK | {"categories": (*ICONS, "gems")},
+        "`breakdown` writes nothing for gems .*ply 0",
+    ),
+    "more parts than categories": (
+        "play",
+        QUICK | {"categories": ICONS[:-1]},
+        "playing raised IndexError: index 11 is out of bounds",
     ),
     "no winners": ("play", QUICK | {"winners": nobody_wins, "returns": pay_nothing}, "nobody wins "),
     "returns that don't add up": (

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from numba import config
 from referee.wild import ACTIONS, ANIMALS, COLOURS, KINDS, SPIRIT_STONE, Board, Powers, Referee, random_setup
@@ -416,6 +417,9 @@ def check_position(referee: Referee, state: State) -> None:
         assert dealt[top:] + dealt[:top] == cards
     for seat, board in enumerate(referee.boards):
         check_board(board, record, seat)
+        points = np.full(len(state.game.categories), -1000, np.int16)
+        state.game.breakdown(record, seat, points)
+        assert dict(zip(state.game.categories, points.tolist(), strict=True)) == board.points_by_animal()
     assert state.scores() == referee.points()
 
 

@@ -17,6 +17,7 @@ from wild_play import (
     UNCOMPILED,
     animal,
     asked,
+    breakdown,
     cards_down,
     games_to_play,
     in_bag,
@@ -1086,17 +1087,24 @@ def test_score_a_full_board_is_worth_56_and_112_with_all_spirit_stones() -> None
     assert points(position("\n".join(f"{line} *" for line in FULL.strip().splitlines()))) == [112, 0]
 
 
+MIXED = """
+    owl bb t. oo *    | owl w. .. ..
+    rabbit bt. *      | rabbit wpy
+    beaver ttt b.     | beaver ... ww *
+    salmon btow..     | salmon p.....
+    turtle yyy..  *   | turtle www..
+"""
+
+
 def test_score_is_the_sum_of_the_animals_each_doubled_alone() -> None:
-    record = position(
-        """
-        owl bb t. oo *    | owl w. .. ..
-        rabbit bt. *      | rabbit wpy
-        beaver ttt b.     | beaver ... ww *
-        salmon btow..     | salmon p.....
-        turtle yyy..  *   | turtle www..
-        """
-    )
+    record = position(MIXED)
     assert points(record) == [2 * 6 + 0 + 5 + 6 + 2 * 6, 0 + 6 + 2 * 2 + 1 + 6]
+
+
+def test_breakdown_is_the_points_of_each_animal_doubled_by_its_own_spirit_stone() -> None:
+    record = position(MIXED)
+    assert breakdown(record, 0) == {"owl": 2 * 6, "rabbit": 0, "beaver": 5, "salmon": 6, "turtle": 2 * 6}
+    assert breakdown(record, 1) == {"owl": 0, "rabbit": 6, "beaver": 2 * 2, "salmon": 1, "turtle": 6}
 
 
 def ended(drawing: str, reward: str = "win") -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from numba import config
 
 from spirits_env.game import stream
-from spirits_env.games.wild import rules
+from spirits_env.games.wild import GAME, rules
 from spirits_env.games.wild.actions import ACTIONS
 from spirits_env.games.wild.powers import POWERS
 from spirits_env.games.wild.state import PHASES, STATE
@@ -208,6 +208,13 @@ def points(record: Any) -> list[int]:
     found = np.zeros(2, np.int16)
     rules.scores(record, found)
     return [int(value) for value in found]
+
+
+def breakdown(record: Any, seat: int) -> dict[str, int]:
+    """A seat's points for each animal."""
+    found = np.full(len(GAME.categories), -1000, np.int16)
+    rules.breakdown(record, seat, found)
+    return dict(zip(GAME.categories, found.tolist(), strict=True))
 
 
 def outcome(record: Any) -> tuple[list[int], list[float]]:

@@ -450,9 +450,17 @@ class Referee:
 
     def scores(self) -> list[int]:
         """Returns each seat's points, before the end from what is collected and examined so far."""
-        if self.players == 1:
-            return [self._solitaire_score()]
-        return count_points(self.collected, self.held, SPIRITS + POWERS)
+        return self.points_on(SPIRITS + POWERS)
+
+    def points_on(self, icons: tuple[str, ...]) -> list[int]:
+        """Returns each seat's points for some of the icons."""
+        if self.players > 1:
+            return count_points(self.collected, self.held, icons)
+        if self.phase == "end" and not self._solitaire_won():
+            return [0]
+        both = [self.collected[0], self.opponent_collected]
+        spirits = tuple(icon for icon in icons if icon in SPIRITS)
+        return count_points(both, [self.held[0], self.opponent_held], spirits)[:1]
 
     def winners(self) -> list[int]:
         """Returns the seats that win or share; empty before the end and on a lost solitaire."""
@@ -521,12 +529,6 @@ class Referee:
 
     def _solitaire_won(self) -> bool:
         return sum(self._deficits()) == 0
-
-    def _solitaire_score(self) -> int:
-        if self.phase == "end" and not self._solitaire_won():
-            return 0
-        both = [self.collected[0], self.opponent_collected]
-        return count_points(both, [self.held[0], self.opponent_held], SPIRITS)[0]
 
     def _solitaire_return(self, kind: str) -> float:
         if kind == "margin":

@@ -508,18 +508,24 @@ def counted(state, seat, icon):
 
 
 @njit
+def points_for(state, seat, icon):
+    """Return a seat's points for an icon: a majority, shared ones too, less 3 if it has no tile of it."""
+    mine = counted(state, seat, icon)
+    best = mine
+    for other in range(state.players):
+        best = max(best, counted(state, other, icon))
+    points = mine if mine == best else 0
+    if state.icons[seat, icon] == 0:
+        points -= MISSING_PENALTY
+    return points
+
+
+@njit
 def score(state, seat):
-    """Return a seat's points: majorities, ties scoring for all, less 3 for every icon it has no tile of."""
+    """Return a seat's points, for all icons together."""
     points = 0
     for icon in range(_ICONS):
-        mine = counted(state, seat, icon)
-        best = mine
-        for other in range(state.players):
-            best = max(best, counted(state, other, icon))
-        if mine == best:
-            points += mine
-        if state.icons[seat, icon] == 0:
-            points -= MISSING_PENALTY
+        points += points_for(state, seat, icon)
     return points
 
 
@@ -531,6 +537,16 @@ def scores(state, points):
         return
     for seat in range(state.players):
         points[seat] = score(state, seat)
+
+
+@njit
+def breakdown(state, seat, out):
+    """Write a seat's points for each icon."""
+    if state.players == 1:
+        solitaire.breakdown(state, out)
+        return
+    for icon in range(_ICONS):
+        out[icon] = points_for(state, seat, icon)
 
 
 @njit

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spirits_env.game import draw, shuffle, sort
+from spirits_env.game import clear, draw, shuffle, sort
 from spirits_env.games.forest.components import (
     CELLS,
     COLUMNS,
@@ -118,18 +118,39 @@ def deficit(state):
 
 
 @njit
+def is_lost(state):
+    """Tell whether the game is over and lost."""
+    return state.phase == END and deficit(state) > 0
+
+
+@njit
+def points_for(state, spirit):
+    """Return the player's points for a spirit in a game that is not lost."""
+    mine = own_symbols(state, spirit)
+    points = mine if mine >= opponent_symbols(state, spirit) else 0
+    if state.icons[0, spirit] == 0:
+        points -= MISSING_PENALTY
+    return points
+
+
+@njit
 def score(state):
     """Return the player's points, spirits only; a lost game scores nothing."""
-    if state.phase == END and deficit(state) > 0:
+    if is_lost(state):
         return 0
     points = 0
     for spirit in range(_SPIRITS):
-        mine = own_symbols(state, spirit)
-        if mine >= opponent_symbols(state, spirit):
-            points += mine
-        if state.icons[0, spirit] == 0:
-            points -= MISSING_PENALTY
+        points += points_for(state, spirit)
     return points
+
+
+@njit
+def breakdown(state, out):
+    """Write the player's points for each icon: none for powers, and none at all for a lost game."""
+    clear(out)
+    if not is_lost(state):
+        for spirit in range(_SPIRITS):
+            out[spirit] = points_for(state, spirit)
 
 
 @njit

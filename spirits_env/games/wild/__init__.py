@@ -11,7 +11,7 @@ from typing import Any
 from spirits_env.game import REWARD, Game
 from spirits_env.games.wild import rules
 from spirits_env.games.wild.actions import ACTIONS
-from spirits_env.games.wild.components import MAX_TURNS, MOST_POINTS, PLAYERS
+from spirits_env.games.wild.components import ANIMALS, MAX_TURNS, MOST_POINTS, PLAYERS
 from spirits_env.games.wild.drawing import draw_scene, draw_text
 from spirits_env.games.wild.heuristic import evaluate
 from spirits_env.games.wild.observation import LAYOUT, observe
@@ -48,6 +48,8 @@ GAME = Game(
     play=rules.play,
     observe=observe,
     scores=rules.scores,
+    categories=ANIMALS,
+    breakdown=rules.breakdown,
     winners=rules.winners,
     returns=rules.returns,
     redeal=rules.redeal,

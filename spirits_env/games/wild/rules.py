@@ -40,7 +40,7 @@ from spirits_env.games.wild.components import (
     TAKE_ONE,
     TAKE_TWO,
 )
-from spirits_env.games.wild.places import board_points, give, places_of_kind
+from spirits_env.games.wild.places import animal_points, board_points, give, places_of_kind
 from spirits_env.games.wild.powers import (
     ADD,
     COYOTE,
@@ -623,6 +623,13 @@ def scores(state, points):
     """Write each seat's points."""
     for seat in range(PLAYERS):
         points[seat] = board_points(state, seat)
+
+
+@njit
+def breakdown(state, seat, out):
+    """Write a seat's points for each animal."""
+    for animal in range(_ANIMALS):
+        out[animal] = animal_points(state, seat, animal)
 
 
 @njit
