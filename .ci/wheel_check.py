@@ -16,6 +16,7 @@ import gymnasium as gym  # noqa: E402 (the import above must be alone to be judg
 
 import spirits_env.arena  # noqa: E402
 import spirits_env.endgames  # noqa: E402
+import spirits_env.policies  # noqa: E402
 import spirits_env.solver  # noqa: E402
 
 names = [name for name in gym.registry if name.startswith("spirits/")]
@@ -38,4 +39,23 @@ assert len(spirits_env.endgames.load()) >= 500, "the end positions are missing f
 assert spirits_env.arena.evaluate("search:5", against="random", games=2).illegal == 0
 position = spirits_env.endgames.load()[0]
 assert set(spirits_env.solver.solve(position.state).values) == set(position.values)
+# The policies are there; to play them takes a library that the core dependencies don't bring.
+assert {"forest", "wild"} <= set(spirits_env.policies.names()), "policies are missing from the wheel"
+
+
+def refusal(agent: str) -> str:
+    """Why an agent can't be had; empty if it can."""
+    try:
+        spirits_env.make_agent(agent)
+    except ImportError as error:
+        return str(error)
+    return ""
+
+
+for name in spirits_env.policies.names():
+    assert spirits_env.policies.path(name).stat().st_size > 10_000, f"the policy {name} is cut short"
+    for agent in (f"policy:{name}", f"policy:{name}:sample", f"policy:{name}+search:8"):
+        why = refusal(agent)
+        assert why.endswith('run `pip install "spirits-env[policy]"`.'), f"{agent}: {why or 'loaded'}"
+        assert "\n" not in why, why
 print(f"The wheel imports lightly and plays {', '.join(names)}.")

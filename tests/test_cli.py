@@ -107,7 +107,10 @@ def test_a_record_is_replayed_to_any_ply(tmp_path: Path, capsys: pytest.CaptureF
         ["evaluate", "greedy", "--option", "forced_steal=perhaps"],
         ["evaluate", "greedy", "--json", "no/such/folder/x.json"],
         ["evaluate", "greedy", "nobody", "--games", "100000"],
+        ["evaluate", "policy:nobody"],
         ["info", "missing.onnx"],
+        ["policies", "missing.onnx"],
+        ["policies", "nobody"],
         ["replay", "missing.json"],
         ["actions", "--game", "chess"],
     ],
@@ -139,7 +142,7 @@ def test_a_bad_record_ply_or_seat_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert len(capsys.readouterr().err.splitlines()) == 3
 
 
-COMMANDS = ("evaluate", "arena", "ladder", "report", "solve", "games", "info", "actions", "replay")
+COMMANDS = ("evaluate", "arena", "ladder", "report", "solve", "games", "info", "policies", "actions", "replay")
 
 
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from spirits_env.batch import Views, kernels
 from spirits_env.game import choose_uniform, shown
+from spirits_env.policies import PREFIX, is_named, names
 
 
 class Agent:
@@ -90,9 +91,10 @@ def make_agent(spec: Any) -> Agent:
     """Turn a name, a policy file or an agent object into an agent.
 
     Args:
-        spec: "random", "greedy", "search:400" (playouts) or "search:0.2s" (time), the path of an ONNX policy (plays its
-            best action), the path with ":sample" after it (draws from the policy) or "+search:64" (searches with it),
-            or an `Agent`. Options of a search follow as ",name=value".
+        spec: "random", "greedy", "search:400" (playouts) or "search:0.2s" (time), the path of an ONNX policy or the
+            name of one that comes with the package, such as "policy:forest" (plays its best action), either with
+            ":sample" after it (draws from the policy) or "+search:64" (searches with it), or an `Agent`. Options of a
+            search follow as ",name=value".
 
     Raises:
         ValueError: If it is none of these, or the file is no policy of ours.
@@ -111,12 +113,12 @@ def make_agent(spec: Any) -> Agent:
         return make_guided(spec)
     if isinstance(spec, (str, Path)):
         path, sample = str(spec).removesuffix(":sample"), str(spec).endswith(":sample")
-        if path.endswith(".onnx") or Path(path).is_file():
+        if is_named(path) or path.endswith(".onnx") or Path(path).is_file():
             from spirits_env.agents.policy import PolicyAgent
 
             return PolicyAgent(path, sample=sample)
-    known = ", ".join(BUILT_IN)
+    known = ", ".join([*BUILT_IN, *(PREFIX + name for name in names())])
     raise ValueError(
         f"There is no agent {shown(spec)}; give {known}, search:400 (playouts), search:0.2s (time), the path of an "
-        ".onnx policy, the path with +search:64 after it, or an Agent object."
+        ".onnx policy, a policy with +search:64 after it, or an Agent object."
     )

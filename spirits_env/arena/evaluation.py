@@ -441,7 +441,7 @@ def to_rich(results: Sequence[Result]) -> list[RichTable]:
     for title, shown in ((heading(results[0]), _match_table(results)), ("By seat of the agent", _seat_table(results))):
         table = RichTable(title=title, title_justify="left", title_style="")
         for number, column in enumerate(shown.columns):
-            table.add_column(column, justify="left" if number < shown.labels else "right")
+            table.add_column(column, justify="left" if number < shown.labels else "right", overflow="fold")
         for row in shown.rows:
             table.add_row(*row)
         tables.append(table)

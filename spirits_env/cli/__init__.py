@@ -1,4 +1,4 @@
-"""The `spirits` command: judge agents, list games and actions, read policy files, replay records.
+"""The `spirits` command: judge agents, list games, actions and policies, read policy files, replay records.
 
 Errors are one line on the standard error stream: exit code 2; illegal choices in an evaluation: exit code 1.
 """
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from spirits_env import games, record
-from spirits_env.cli import arena, evaluate, solve
+from spirits_env.cli import arena, evaluate, policies, solve
 from spirits_env.cli.common import OK, WRONG, Parser
 
 
@@ -21,6 +21,7 @@ def make_parser() -> argparse.ArgumentParser:
     evaluate.add(commands)
     arena.add(commands)
     solve.add(commands)
+    policies.add(commands)
     listing = commands.add_parser("games", help="list the games", description="List the games and their ids.")
     listing.set_defaults(run=_games)
     info = commands.add_parser("info", help="show a policy file's card", description="Show a policy file's card.")

@@ -1,12 +1,19 @@
-"""What all commands share: exit codes, one-line errors, options of a game."""
+"""What all commands share: exit codes, one-line errors, options of a game, tables.
+
+Tables are in boxes for people and plain Markdown for pipes.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from spirits_env import games
+from spirits_env.arena import Result, to_markdown, to_rich
+from spirits_env.arena.tables import Table, markdown
 
 OK, ILLEGAL, WRONG = 0, 1, 2
 
@@ -56,3 +63,44 @@ def check_files(*paths: Path | None) -> None:
             raise ValueError(f"The folder of {path} does not exist; make it first.")
         if path is not None and path.is_dir():
             raise ValueError(f"{path} is a folder; give the name of a file.")
+
+
+def show_results(results: Sequence[Result]) -> None:
+    """Print the tables of evaluations of one setting.
+
+    Raises:
+        ImportError: If boxes are due and rich is not installed.
+    """
+    if not sys.stdout.isatty():
+        print(to_markdown(results), end="")
+        return
+    tables = to_rich(results)
+    from rich.console import Console
+
+    console = Console()
+    for table in tables:
+        console.print(table)
+
+
+def show_table(table: Table) -> None:
+    """Print a table of words and figures.
+
+    Raises:
+        ImportError: If boxes are due and rich is not installed.
+    """
+    if not sys.stdout.isatty():
+        print(markdown(table))
+        return
+    try:
+        from rich.console import Console
+        from rich.table import Table as RichTable
+    except ImportError:
+        raise ImportError(
+            'Tables in the terminal need rich, which is not installed; run `pip install "spirits-env[policy]"`.'
+        ) from None
+    box = RichTable()
+    for number, column in enumerate(table.columns):
+        box.add_column(column, justify="left" if number < table.labels else "right", overflow="fold")
+    for row in table.rows:
+        box.add_row(*row)
+    Console(markup=False).print(box)

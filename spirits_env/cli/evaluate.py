@@ -10,8 +10,8 @@ from typing import Any
 
 from spirits_env import endgames
 from spirits_env.agents import Agent, make_agent
-from spirits_env.arena import Result, evaluate, to_markdown, to_rich
-from spirits_env.cli.common import ILLEGAL, OK, add_setting, check_files
+from spirits_env.arena import Result, evaluate, to_markdown
+from spirits_env.cli.common import ILLEGAL, OK, add_setting, check_files, show_results
 from spirits_env.game import IllegalAction
 
 
@@ -27,8 +27,8 @@ def add(commands: Any) -> None:
         "policies",
         nargs="+",
         metavar="POLICY",
-        help='an .onnx file (its best action), the file with ":sample" after it (drawn) or "+search:64" (improved by a '
-        "search), random, greedy, search:400 (playouts) or search:0.2s (time)",
+        help='an .onnx file or a policy of "spirits policies" (its best action), either with ":sample" after it '
+        '(drawn) or "+search:64" (improved by a search), random, greedy, search:400 (playouts) or search:0.2s (time)',
     )
     parser.add_argument(
         "--against", nargs="*", default=None, metavar="AGENT", help="opponents (default: random greedy)"
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     # What was played must not be lost to a fault in showing it.
     _write(arguments, results, to_markdown(results))
-    _show(results)
+    show_results(results)
     for match in (match for result in results for match in result.matches if match.illegal_example):
         print(f"spirits: {match.illegal_example}", file=sys.stderr)
     return ILLEGAL if any(result.illegal for result in results) else OK
@@ -118,16 +118,3 @@ def _progress(agent: str) -> Callable[[int, int], None] | None:
         print(f"\r{agent}: {finished} of {total} games", end=end, file=sys.stderr, flush=True)
 
     return report
-
-
-def _show(results: Sequence[Result]) -> None:
-    """Print tables: in boxes for people, as plain Markdown for pipes."""
-    if not sys.stdout.isatty():
-        print(to_markdown(results), end="")
-        return
-    tables = to_rich(results)
-    from rich.console import Console
-
-    console = Console()
-    for table in tables:
-        console.print(table)
