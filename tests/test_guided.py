@@ -18,8 +18,9 @@ from forest_play import UNCOMPILED, games_to_play, snapshots, walk
 from test_policy import card_of, write_policy
 
 from spirits_env import games
-from spirits_env.agents import guided, make_agent
-from spirits_env.agents.guided import PolicySearchAgent, Tree, back_up, choose, enter, halving_widths, improve, settle
+from spirits_env.agents import gumbel, guided, make_agent
+from spirits_env.agents.guided import PolicySearchAgent
+from spirits_env.agents.gumbel import Tree, back_up, choose, enter, halving_widths, improve, settle
 from spirits_env.agents.policy import PolicyAgent
 from spirits_env.batch import Batch
 from spirits_env.game import stream
@@ -192,7 +193,7 @@ def test_down_the_tree_each_seat_chooses_for_itself_and_may_be_asked_twice_in_a_
         plain(back_up)(tree, 0, node, np.array(values, np.float64))
     count = tree.child.shape[2]
     scratch = (np.zeros(count, np.int8), np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(4))
-    assert guided._simulate(SimpleNamespace(seat=root), tree, 0, 7, 50.0, 1.0, *scratch) == wanted
+    assert gumbel._simulate(SimpleNamespace(seat=root), tree, 0, 7, 50.0, 1.0, *scratch) == wanted
     assert actions == [7, wanted - 2]
 
 

@@ -17,11 +17,14 @@ from spirits_env import games
 from spirits_env.agents import Agent
 from spirits_env.batch import Views
 from spirits_env.game import fork
+from spirits_env.policies import is_named, locate
 
 FORMAT = "spirits_env policy"
 FORMAT_VERSION = 1
 CARD_KEY = "card"
 OUTPUTS = ("logits", "value")
+# An output that files may have besides: the value of every seat.
+EVERY_SEAT = "values"
 
 _CARD_TYPES: dict[str, type] = {
     "game": str,
@@ -91,11 +94,15 @@ def make_card(
 def read_card(path: str | Path) -> dict[str, Any]:
     """Read the card of a policy file.
 
+    Args:
+        path: The ONNX file, or the name of a policy that comes with the package, such as "policy:forest".
+
     Raises:
         ValueError: If the file is no policy: missing, damaged, no ONNX, without a card, or of a newer format.
         ImportError: If onnxruntime is not installed.
     """
-    return _card_of(_open(_read(path), path), path)
+    file = locate(path)
+    return _card_of(_open(_read(file), file), file)
 
 
 def check_card(card: Mapping[str, Any], game: str, players: int) -> None:
@@ -143,7 +150,8 @@ class PolicyAgent(Agent):
     batches only.
 
     Attributes:
-        name: The card's name, with ":sample" after it for one that draws.
+        name: The card's name, or the one that the package knows the file by, with ":sample" after it for one that
+            draws.
         fingerprint: The start of the file's SHA-256 hash.
         card: The card.
         path: The file it came from.
@@ -155,7 +163,7 @@ class PolicyAgent(Agent):
         """Load a policy file.
 
         Args:
-            path: The ONNX file.
+            path: The ONNX file, or the name of a policy that comes with the package, such as "policy:forest".
             sample: Draw from the policy instead of taking its best action.
             threads: Threads within one call; more pay off for large networks and batches only.
 
@@ -165,19 +173,20 @@ class PolicyAgent(Agent):
         """
         if threads < 1:
             raise ValueError(f"The number of threads was {threads}; give at least 1.")
-        self.path = str(path)
+        file = locate(path)
+        self.path = str(file)
         self.sample = sample
         self.threads = threads
-        self._model = _read(path)
+        self._model = _read(file)
         self.fingerprint = hashlib.sha256(self._model).hexdigest()[:16]
-        self._session = _open(self._model, path, threads)
-        self.card = _card_of(self._session, path)
-        _check_signature(self._session, self.card, path)
-        self.name = self.card["name"] + (":sample" if sample else "")
+        self._session = _open(self._model, file, threads)
+        self.card = _card_of(self._session, file)
+        _check_signature(self._session, self.card, file)
+        self.name = (str(path) if is_named(path) else self.card["name"]) + (":sample" if sample else "")
 
     def check(self, game: str, players: int) -> None:
         """Raise ValueError if the policy was made for something else."""
-        check_card(self.card, game, players)
+        check_card({**self.card, "name": self.name}, game, players)
 
     def logits(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Run the network.
@@ -191,6 +200,34 @@ class PolicyAgent(Agent):
         """
         logits, value = self._session.run(list(OUTPUTS), {"observation": observation, "mask": mask})
         return logits, value
+
+    def judge(self, observation: np.ndarray, mask: np.ndarray, players: int) -> tuple[np.ndarray, np.ndarray]:
+        """Run the network for a search, which wants a value for every seat.
+
+        Of a file that gives the observer's value alone the others lose what it expects to win, in equal parts.
+
+        Args:
+            observation: Shape `(n, observation_size)`, int8.
+            mask: Shape `(n, action_count)`, int8.
+            players: Players at the table.
+
+        Returns:
+            Logits of shape `(n, action_count)` and values of shape `(n, seats)`, the seats counted from the observer,
+            both float32; absent seats mean nothing.
+        """
+        inputs = {"observation": observation, "mask": mask}
+        if self._every_seat:
+            logits, values = self._session.run([OUTPUTS[0], EVERY_SEAT], inputs)
+            return logits, values
+        logits, value = self._session.run(list(OUTPUTS), inputs)
+        values = np.repeat(-value[:, None] / max(1, players - 1), max(1, players), axis=1)
+        values[:, 0] = value
+        return logits, values
+
+    @property
+    def _every_seat(self) -> bool:
+        """Whether the file gives a value for every seat."""
+        return any(node.name == EVERY_SEAT for node in self._session.get_outputs())
 
     def act_many(self, views: Views) -> np.ndarray:
         """Take the best legal action of each row, the first of equals, or draw one from the row's generator.
