@@ -10,11 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch as th
-from sb3_contrib import MaskablePPO
-
-from spirits_env.sb3 import SelfPlayVecEnv
 
 FILE = "checkpoint.pt"
 CONFIG = "config.yaml"
@@ -25,38 +21,20 @@ def folders(run: Path) -> list[Path]:
     return sorted(path for path in (run / "checkpoints").glob("[0-9]*") if (path / FILE).is_file())
 
 
-def save(model: MaskablePPO, env: SelfPlayVecEnv, run: Path, config: str, minutes: float, keep: int) -> Path:
-    """Write a checkpoint between two rollouts, and remove the oldest beyond `keep`.
+def save(run: Path, content: dict[str, Any], decisions: int, config: str, keep: int) -> Path:
+    """Write a checkpoint, and remove the oldest beyond `keep`.
 
     Args:
-        model: The learner.
-        env: Its games.
         run: The run's folder.
+        content: What torch saves.
+        decisions: Decisions learned from, which name it.
         config: The resolved configuration as YAML, written beside it.
-        minutes: Time spent learning so far.
         keep: How many checkpoints to keep.
 
     Returns:
         The checkpoint's folder.
     """
-    chance = np.random.get_state(legacy=False)  # noqa: NPY002 (stable-baselines3 draws from it)
-    assert isinstance(chance, dict)
-    content = {
-        "policy": model.policy.state_dict(),
-        "optimizer": model.policy.optimizer.state_dict(),
-        "decisions": model.num_timesteps,
-        "updates": model._n_updates,
-        "minutes": minutes,
-        "games": {key: th.from_numpy(value.view(np.uint8)) for key, value in env.snapshot().items()},
-        "torch": th.get_rng_state(),
-        "numpy": {
-            "keys": th.from_numpy(chance["state"]["key"].astype(np.int64)),
-            "position": int(chance["state"]["pos"]),
-            "has_gauss": int(chance["has_gauss"]),
-            "gauss": float(chance["gauss"]),
-        },
-    }
-    target = run / "checkpoints" / f"{model.num_timesteps:012d}"
+    target = run / "checkpoints" / f"{decisions:012d}"
     draft = target.with_suffix(".part")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
@@ -69,33 +47,35 @@ def save(model: MaskablePPO, env: SelfPlayVecEnv, run: Path, config: str, minute
     return target
 
 
-def load(model: MaskablePPO, env: SelfPlayVecEnv, folder: Path) -> float:
-    """Put a fresh learner and its games back to a checkpoint.
+def load(folder: Path) -> dict[str, Any]:
+    """Read a checkpoint.
 
-    Returns:
-        Minutes spent learning so far.
+    Args:
+        folder: The checkpoint's folder.
 
     Raises:
-        ValueError: If the file is damaged or of another configuration.
+        ValueError: If the file is missing or damaged.
     """
     path = folder / FILE
     try:
         content: dict[str, Any] = th.load(path, weights_only=True)
-        model.policy.load_state_dict(content["policy"])
-        model.policy.optimizer.load_state_dict(content["optimizer"])
-        known = env.snapshot()
-        games = {key: value.numpy().view(known[key].dtype) for key, value in content["games"].items()}
-        model._last_obs = env.restore(games)
     except Exception as error:
         raise ValueError(
             f"{path} can't be loaded ({type(error).__name__}); remove that folder to go on from the one before."
         ) from error
-    model._last_episode_starts = np.zeros(env.num_envs, np.bool_)
-    model.num_timesteps = content["decisions"]
-    model._n_updates = content["updates"]
-    chance = content["numpy"]
-    keys = chance["keys"].numpy().astype(np.uint32)
-    state = ("MT19937", keys, chance["position"], chance["has_gauss"], chance["gauss"])
-    np.random.set_state(state)  # noqa: NPY002
-    th.set_rng_state(content["torch"])
-    return float(content["minutes"])
+    return content
+
+
+def newest(folder: str) -> Path:
+    """Return a checkpoint's folder from its own name or that of its run.
+
+    Raises:
+        ValueError: If there is no checkpoint.
+    """
+    path = Path(folder)
+    if (path / FILE).is_file():
+        return path
+    kept = folders(path)
+    if not kept:
+        raise ValueError(f"{folder} has no checkpoint; give a run's folder or one of its checkpoints.")
+    return kept[-1]

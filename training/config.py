@@ -5,8 +5,9 @@ An unknown key, a wrong type or an impossible value is one clear error before an
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -17,68 +18,111 @@ from spirits_env import games
 
 ConfigT = TypeVar("ConfigT", bound="Config")
 
+_MOST_GATE = 0.5
+
 
 @dataclass
 class NetworkConfig:
     """The network.
 
     Attributes:
-        kind: "tiles" (cells share weights, actions point at cells), "mlp" (the plain one), or "auto" (tiles for a game
-            with a board of tiles in rows, mlp for others).
-        width: tiles: features per cell.
+        kind: "tiles" (tiles and icons share weights, actions point at cells), "mlp" (the plain one), or "auto" (tiles
+            for a game with a board of tiles in rows, mlp for others).
+        width: tiles: features per tile.
         layers: tiles: row layers.
-        context: tiles: features of the pooled whole.
-        hidden: mlp: width of each layer.
+        context: tiles: features of the whole.
+        icon: tiles: features per icon.
+        widths: mlp: width of each layer.
     """
 
     kind: Literal["auto", "tiles", "mlp"] = "auto"
     width: int = 48
     layers: int = 2
     context: int = 128
-    hidden: tuple[int, ...] = (256, 256)
+    icon: int = 32
+    widths: tuple[int, ...] = (256, 256)
 
     def sizes(self) -> dict[str, Any]:
         """The size arguments of the chosen kind."""
         if self.kind == "mlp":
-            return {"hidden": tuple(self.hidden)}
-        return {"width": self.width, "layers": self.layers, "context": self.context}
+            return {"widths": tuple(self.widths)}
+        return {"width": self.width, "layers": self.layers, "context": self.context, "icon": self.icon}
 
 
 @dataclass
-class LearnerConfig:
-    """MaskablePPO.
+class ForecastConfig:
+    """What all learners have in common.
 
     Attributes:
-        lanes: Games played at once.
-        steps: Decisions per lane and rollout.
+        games: Games per rollout, all played to their ends; the player counts share them.
         batch_size: Decisions per gradient step, nearly.
         epochs: Passes over each rollout.
         learning_rate: Adam's step size at the start.
         final_learning_rate: Adam's step size at the end, falling linearly.
-        clip: Clipping range of the policy ratio.
         gamma: Discount per decision; anything below 1 pays for taking fewer decisions.
-        gae_lambda: Trace of the advantage estimate, along each seat's own decisions.
-        entropy: Weight of the entropy bonus at the start.
-        final_entropy: Weight of the entropy bonus at the end, falling linearly.
-        value_weight: Weight of the value loss.
+        gae_lambda: Trace of the estimate of what a decision led to, along each seat's own decisions.
+        value_weight: Weight of the squared error of the observer's value.
+        others_weight: Weight of that of the other seats' values.
+        lead_weight: Weight of the forecast of who ends with points in each category.
+        margin_weight: Weight of the forecast of the final margins.
         max_grad_norm: Gradients are scaled down to this norm.
-        target_kl: An update stops early when the policy has moved 1.5 times so far.
     """
 
-    lanes: int = 64
-    steps: int = 128
+    games: int = 256
     batch_size: int = 512
-    epochs: int = 4
-    learning_rate: float = 1e-3
-    final_learning_rate: float = 1e-4
-    clip: float = 0.2
+    epochs: int = 2
+    learning_rate: float = 2.5e-3
+    final_learning_rate: float = 5e-5
     gamma: float = 1.0
     gae_lambda: float = 0.95
-    entropy: float = 0.02
-    final_entropy: float = 0.005
     value_weight: float = 0.5
+    others_weight: float = 0.1
+    lead_weight: float = 0.1
+    margin_weight: float = 0.1
     max_grad_norm: float = 0.5
+
+    def check(self, players: int) -> None:
+        """Raise ValueError for a value that can't work, with so many numbers of players."""
+        if self.games < players:
+            raise ValueError(f"learner.games was {self.games}; give one or more for each of {players} player counts.")
+        check_range("learner", self, at_least_one=("games", "batch_size", "epochs"))
+        check_range("learner", self, at_most_one=("gamma", "gae_lambda"))
+        check_range("learner", self, above_zero=("gamma", "learning_rate", "max_grad_norm"))
+
+
+@dataclass
+class LearnerConfig(ForecastConfig):
+    """PPO on whole games.
+
+    Attributes:
+        clip: Clipping range of the policy ratio.
+        entropy: Weight of the entropy bonus at the start.
+        final_entropy: Weight of the entropy bonus at the end, falling linearly.
+        pull: Weight of the divergence from an average of the own weights; 0 for none.
+        pull_decay: How much of that average a gradient step keeps.
+        pool_share: Share of the games against a past self in all seats but one.
+        pool_every: Decisions between the past selves that are kept.
+        pool_size: How many of them to keep, spread over the run.
+        oracle: Whether the critic also sees what the other seats know and the observer doesn't.
+        target_kl: An update stops early when the policy has moved 1.5 times so far; 0 for no such limit.
+    """
+
+    clip: float = 0.2
+    entropy: float = 0.02
+    final_entropy: float = 0.003
+    pull: float = 0.0
+    pull_decay: float = 0.999
+    pool_share: float = 0.0
+    pool_every: int = 1_000_000
+    pool_size: int = 8
+    oracle: bool = False
     target_kl: float = 0.03
+
+    def check(self, players: int) -> None:
+        """Raise ValueError for a value that can't work, with so many numbers of players."""
+        super().check(players)
+        check_range("learner", self, at_least_one=("pool_every", "pool_size"))
+        check_range("learner", self, at_most_one=("pull_decay", "pool_share"), above_zero=("clip",))
 
 
 @dataclass
@@ -86,14 +130,14 @@ class UtilityConfig:
     """What the learner is paid at the end of a game: the game's reward option mixed with the margin.
 
     Attributes:
-        margin_weight: Share of tanh(margin / margin_scale) at the start.
+        margin_weight: Share of tanh(margin / scale) at the start.
         final_margin_weight: Share of the margin at the end, falling linearly.
-        margin_scale: About the spread of the margin in points: 12, 8, 7 for 2, 3, 4 players.
+        margin_width: The scale of the margin, in units of the game's own for each number of players.
     """
 
     margin_weight: float = 0.5
     final_margin_weight: float = 0.0
-    margin_scale: float = 12.0
+    margin_width: float = 1.0
 
 
 @dataclass
@@ -104,13 +148,16 @@ class EvaluationConfig:
         against: Opponents by name or file.
         every: Decisions between the matches that make the curve; 0 for none.
         games: Games per opponent in each of these.
+        gate: By how much a new policy's win share against the best so far must exceed that of equals to take its
+            place, told by a sequential test with each of these matches; 0 keeps the newest instead.
         final_games: Games per opponent in the report.
         seed: Names the deals.
     """
 
     against: tuple[str, ...] = ("random", "greedy")
-    every: int = 131072
+    every: int = 500_000
     games: int = 200
+    gate: float = 0.03
     final_games: int = 1000
     seed: int = 1
 
@@ -121,14 +168,19 @@ class Config:
 
     Attributes:
         game: Name of the game.
-        players: Players at the table.
+        players: Numbers of players that the one network learns, each in games of its own.
+        shares: Shares of the games for each of them, in proportion; equal ones if empty.
         options: The game's options by name.
         name: The run's folder under `folder`; the game's name if empty.
         folder: Where runs are kept.
-        decisions: Decisions to learn from, of all seats together.
+        start: A checkpoint's folder or a run's, whose weights to begin with; empty for fresh ones.
+        decisions: Decisions to learn from, of all seats together; those without a choice don't count.
         max_minutes: Stop learning after so long, whatever the count; 0 for no limit.
         seed: Same seed, same weights (on one machine with the same number of threads).
         threads: Threads of torch.
+        device: Where the network computes: "cpu", "cuda", or "auto" for CUDA where there is a device.
+        precision: Numbers of the layers: "float32" or "bfloat16" (weights stay in float32), or "auto" for bfloat16
+            where the processor has instructions for it.
         checkpoint_every: Decisions between checkpoints.
         keep_checkpoints: How many of the newest to keep.
         progress: Show a progress bar.
@@ -142,15 +194,19 @@ class Config:
     PURPOSE: ClassVar[str] = "Fit a self-play policy, export it and judge it."
 
     game: str = games.DEFAULT
-    players: int = 2
+    players: tuple[int, ...] = (2,)
+    shares: tuple[float, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     folder: str = "runs"
+    start: str = ""
     decisions: int = 1_000_000
     max_minutes: float = 10.0
     seed: int = 1
     threads: int = 2
-    checkpoint_every: int = 131072
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    checkpoint_every: int = 500_000
     keep_checkpoints: int = 2
     progress: bool = True
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -167,35 +223,69 @@ class Config:
     def check(self) -> None:
         """Raise ValueError for a value that can't work."""
         game = games.load(self.game)
-        game.check_players(self.players)
         game.check_options(self.options)
+        if not self.players or len(set(self.players)) < len(self.players):
+            raise ValueError(f"players was {list(self.players)}; give at least one number, each once, as in [2, 3, 4].")
+        for players in self.players:
+            game.check_players(players)
+        if 1 in self.players:
+            raise ValueError("players had 1; self-play needs at least 2 players.")
+        if self.shares and (len(self.shares) != len(self.players) or min(self.shares) <= 0):
+            raise ValueError(
+                f"shares was {list(self.shares)}; give one number above 0 for each of players {list(self.players)}."
+            )
         if self.network.kind == "tiles" and game.board is None:
             raise ValueError(f"network.kind was 'tiles', but {game.title} has no board of tiles; give 'mlp' or 'auto'.")
-        if self.players == 1:
-            raise ValueError("players was 1; self-play needs at least 2 players.")
-        at_least_one = {
-            "decisions": self.decisions,
-            "threads": self.threads,
-            "checkpoint_every": self.checkpoint_every,
-            "keep_checkpoints": self.keep_checkpoints,
-            "learner.lanes": self.learner.lanes,
-            "learner.steps": self.learner.steps,
-            "learner.batch_size": self.learner.batch_size,
-            "learner.epochs": self.learner.epochs,
-            "evaluation.games": self.evaluation.games,
-            "evaluation.final_games": self.evaluation.final_games,
-        }
-        for name, value in at_least_one.items():
-            if value < 1:
-                raise ValueError(f"{name} was {value}; give at least 1.")
         if "/" in self.name or "\\" in self.name or self.name in (".", ".."):
             raise ValueError(f"name was {self.name!r}; give a plain folder name.")
-        if not 0 < self.learner.gamma <= 1 or not 0 <= self.learner.gae_lambda <= 1:
-            raise ValueError("learner.gamma must lie above 0 and learner.gae_lambda at 0 or above, both at most 1.")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        """Raise ValueError for a number out of its range."""
+        for path, value in _numbers(self):
+            if not 0 <= value < float("inf"):
+                raise ValueError(f"{path} was {value}; give a number that is not negative.")
+        check_range("", self, at_least_one=("decisions", "threads", "checkpoint_every", "keep_checkpoints"))
+        self.learner.check(len(self.players))
+        check_range("utility", self.utility, at_most_one=("margin_weight", "final_margin_weight"))
+        check_range("utility", self.utility, above_zero=("margin_width",))
+        check_range("evaluation", self.evaluation, at_least_one=("games", "final_games"))
+        if self.evaluation.gate > _MOST_GATE:
+            raise ValueError(f"evaluation.gate was {self.evaluation.gate}; give a share up to 0.5, for example 0.03.")
 
     def values(self) -> dict[str, Any]:
         """The whole configuration as plain values, for YAML."""
         return _plain(self)
+
+
+def check_range(
+    part: str,
+    values: Any,
+    at_least_one: Sequence[str] = (),
+    at_most_one: Sequence[str] = (),
+    above_zero: Sequence[str] = (),
+) -> None:
+    """Raise ValueError for one of some numbers of a part of a configuration that is out of its range."""
+    for names, low, high, wanted in (
+        (at_least_one, 1, math.inf, "at least 1"),
+        (at_most_one, -math.inf, 1, "at most 1"),
+        (above_zero, math.ulp(0), math.inf, "a number above 0"),
+    ):
+        for name in names:
+            value = getattr(values, name)
+            if not low <= value <= high:
+                raise ValueError(f"{part}{'.' if part else ''}{name} was {value}; give {wanted}.")
+
+
+def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Give all numbers of a configuration with their dotted names, options left out: a game checks its own."""
+    for part in fields(value):
+        item, name = getattr(value, part.name), f"{path}{part.name}"
+        if hasattr(item, "__dataclass_fields__"):
+            yield from _numbers(item, f"{name}.")
+        for number in item if isinstance(item, tuple) else (item,):
+            if isinstance(number, (int, float)) and not isinstance(number, bool):
+                yield name, number
 
 
 def _plain(value: Any) -> Any:

@@ -18,8 +18,10 @@ import onnxruntime
 import torch as th
 from torch import nn
 
+from spirits_env.agents.policy import EVERY_SEAT, OUTPUTS
 from spirits_env.batch import Batch
 from spirits_env.game import Game, choose_uniform
+from training.networks import Network
 
 TOLERANCE = 1e-5
 ILLEGAL_LOGIT = -1e9
@@ -28,14 +30,15 @@ ILLEGAL_LOGIT = -1e9
 class MaskedNetwork(nn.Module):
     """What is exported: illegal actions get a very low logit."""
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__()
         self.network = network
 
-    def forward(self, observation: th.Tensor, mask: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """Map `(b, size)` and `(b, actions)` int8 to logits `(b, actions)` and values `(b,)` float32."""
-        logits, value = self.network(observation)
-        return th.where(mask != 0, logits, th.full_like(logits, ILLEGAL_LOGIT)), value
+    def forward(self, observation: th.Tensor, mask: th.Tensor) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Map `(b, size)` and `(b, actions)` int8 to logits, the observer's values `(b,)` and those of every seat."""
+        heads = self.network.heads(observation)
+        logits = th.where(mask != 0, heads.logits, th.full_like(heads.logits, ILLEGAL_LOGIT))
+        return logits, heads.values[:, 0], heads.values
 
 
 def positions(game: Game, players: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -56,11 +59,11 @@ def positions(game: Game, players: int, count: int, seed: int) -> tuple[np.ndarr
     return batch.observation.copy(), batch.mask.copy()
 
 
-def export(network: nn.Module, game: Game, players: int, card: dict[str, Any], path: Path) -> float:
+def export(network: Network, game: Game, players: int, card: dict[str, Any], path: Path) -> float:
     """Write the ONNX file.
 
     Args:
-        network: Maps observations to logits and values.
+        network: The network.
         game: The game.
         players: Players of the positions it is checked on.
         card: What the file says of itself.
@@ -103,7 +106,7 @@ def _trace(masked: nn.Module, observation: th.Tensor, mask: th.Tensor, path: Pat
             (observation, mask),
             str(path),
             input_names=["observation", "mask"],
-            output_names=["logits", "value"],
+            output_names=[*OUTPUTS, EVERY_SEAT],
             dynamic_shapes=({0: batch}, {0: batch}),
             dynamo=True,
             external_data=False,

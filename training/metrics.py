@@ -1,4 +1,4 @@
-"""Metrics of a run as one JSON object per line, for curves and for people.
+"""Metrics of a run, one JSON object per line for people and programs, and the same for TensorBoard.
 
 Names are those of `docs/training.md`; every line has `decisions`.
 """
@@ -7,31 +7,39 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from stable_baselines3.common.logger import KVWriter
+from torch.utils.tensorboard import SummaryWriter
 
 FILE = "metrics.jsonl"
 
 
-class JSONLWriter(KVWriter):
-    """A stable-baselines3 logger output that appends to `metrics.jsonl`."""
+class Writer:
+    """Writes to `metrics.jsonl` and `tensorboard/` of a run.
 
-    def __init__(self, run: Path) -> None:
+    Args:
+        run: The run's folder.
+        decisions: Where the run goes on: lines after that are forgotten.
+    """
+
+    def __init__(self, run: Path, decisions: int) -> None:
         self.path = run / FILE
+        rows = [row for row in read(run) if row["decisions"] <= decisions]
+        self.path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        self._board = SummaryWriter(str(run / "tensorboard"), purge_step=decisions + 1)
 
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
-        """Append one line with all finite numbers."""
-        numbers = {key: float(value) for key, value in key_values.items() if isinstance(value, (int, float, np.number))}
-        # JSON has no word for what can't be told.
-        numbers = {key: value for key, value in numbers.items() if math.isfinite(value)}
+    def write(self, decisions: int, values: Mapping[str, float]) -> None:
+        """Append one line with all finite numbers: JSON has no word for what can't be told."""
+        numbers = {key: float(value) for key, value in sorted(values.items()) if math.isfinite(value)}
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"decisions": step, **dict(sorted(numbers.items()))}) + "\n")
+            file.write(json.dumps({"decisions": decisions, **numbers}) + "\n")
+        for key, value in numbers.items():
+            self._board.add_scalar(key, value, decisions)
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Write what TensorBoard still holds back."""
+        self._board.close()
 
 
 def read(run: Path) -> list[dict[str, float]]:
@@ -44,10 +52,3 @@ def read(run: Path) -> list[dict[str, float]]:
         except json.JSONDecodeError:
             continue
     return rows
-
-
-def cut(run: Path, decisions: int) -> None:
-    """Forget lines after a checkpoint, before the run goes on from it."""
-    rows = [row for row in read(run) if row["decisions"] <= decisions]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (run / FILE).write_text(text, encoding="utf-8")

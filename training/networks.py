@@ -1,178 +1,334 @@
-"""Networks from observation to logits and value: tiles sharing weights over cells, and a plain MLP.
+"""Networks from an observation to a policy, values and forecasts: tiles that share weights, and a plain MLP.
 
 Each takes int8 or float observations as the layout lays them out, and scales them itself.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch as th
 from torch import nn
 
 from spirits_env.game import Game
 
+# Head of the values: its hidden layer.
+_VALUE_WIDTH = 64
+# Sizes in low precision are multiples of these.
+_TILES, _ROWS = 512, 64
 
-def _scales(game: Game) -> th.Tensor:
-    """Return one over the largest value of each observation entry, shape `(size,)`."""
-    return 1.0 / th.as_tensor(game.layout.high()).float().clamp(min=1.0)
+
+class Heads(NamedTuple):
+    """All that a network says of b observations, float32; seats count from the observer, absent ones mean nothing.
+
+    Attributes:
+        logits: Of each action, legal or not, shape `(b, actions)`.
+        values: Expected utility of each seat, shape `(b, seats)`.
+        leads: Logits of each seat ending with points above 0 in each of the game's categories (in Spirits of the
+            Forest: with the majority), shape `(b, seats, categories)`.
+        margins: Expected tanh(margin / scale) of each seat, shape `(b, seats)`.
+        oracle: Expected utility of the observer for who also sees what is hidden, shape `(b,)`; None without it.
+    """
+
+    logits: th.Tensor
+    values: th.Tensor
+    leads: th.Tensor
+    margins: th.Tensor
+    oracle: th.Tensor | None
 
 
-class MLPNet(nn.Module):
-    """The simple one: the flat vector through fully connected layers.
+class Network(nn.Module):
+    """Base of all networks: subclasses give `look`, which the heads on the whole stand on.
 
     Args:
         game: The game whose layout and actions it serves.
-        hidden: Width of each layer.
+        context: Features of the whole.
+        hidden: Entries of what is hidden from the observer, for a critic that sees them; 0 for none.
     """
 
     scales: th.Tensor
 
-    def __init__(self, game: Game, hidden: tuple[int, ...] = (256, 256)) -> None:
+    def __init__(self, game: Game, context: int, hidden: int = 0) -> None:
         super().__init__()
-        self.register_buffer("scales", _scales(game), persistent=False)
+        self.layout = dict(game.layout)
+        self.seats = game.seats
+        self.categories = len(game.categories)
+        # One over the largest value of each entry.
+        self.register_buffer("scales", 1.0 / th.as_tensor(game.layout.high()).float().clamp(min=1.0), persistent=False)
+        self.value = nn.Sequential(nn.Linear(context, _VALUE_WIDTH), nn.ReLU(), nn.Linear(_VALUE_WIDTH, self.seats))
+        self.margin = nn.Linear(context, self.seats)
+        self.oracle = nn.Sequential(nn.Linear(context + hidden, context), nn.ReLU(), nn.Linear(context, 1))
+        if not hidden:
+            del self.oracle
+        self.hidden = hidden
+
+    def look(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Map observations `(b, size)` to logits, features of the whole `(b, context)` and leads."""
+        raise NotImplementedError
+
+    def heads(self, observation: th.Tensor, hidden: th.Tensor | None = None) -> Heads:
+        """Map observations `(b, size)`, and what is hidden `(b, hidden)` where a critic sees it, to everything."""
+        logits, whole, leads = self.look(observation)
+        oracle = None
+        if self.hidden and hidden is not None:
+            oracle = self.oracle(th.cat([whole, hidden.to(whole.dtype)], dim=1)).squeeze(1).float()
+        return Heads(logits.float(), self.value(whole).float(), leads.float(), self.margin(whole).float(), oracle)
+
+    def forward(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Map observations `(b, size)` to logits `(b, actions)` and the observer's values `(b,)`."""
+        logits, whole, _ = self.look(observation)
+        return logits.float(), self.value(whole)[:, 0].float()
+
+
+class MLPNet(Network):
+    """The simple one: the flat vector through fully connected layers.
+
+    Args:
+        game: The game whose layout and actions it serves.
+        widths: Width of each layer.
+        hidden: As for `Network`.
+    """
+
+    def __init__(self, game: Game, widths: tuple[int, ...] = (256, 256), hidden: int = 0) -> None:
+        super().__init__(game, widths[-1], hidden)
         layers: list[nn.Module] = []
         width = game.layout.size
-        for size in hidden:
+        for size in widths:
             layers += [nn.Linear(width, size), nn.ReLU()]
             width = size
         self.trunk = nn.Sequential(*layers)
         self.policy = nn.Linear(width, len(game.actions))
-        self.value = nn.Linear(width, 1)
+        self.lead = nn.Linear(width, self.seats * self.categories)
         nn.init.normal_(self.policy.weight, std=0.01)
 
-    def forward(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """Map observations `(b, size)` to logits `(b, actions)` and values `(b,)`."""
-        hidden = self.trunk(observation.float() * self.scales)
-        return self.policy(hidden), self.value(hidden).squeeze(-1)
+    def look(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Map observations to logits, features of the whole and leads."""
+        whole = self.trunk(observation.float() * self.scales)
+        return self.policy(whole), whole, self.lead(whole).reshape(-1, self.seats, self.categories)
 
 
 class TileBoard(Protocol):
     """A board of tiles in rows, as a game for `TileNet` gives it in `Game.board`.
 
-    The action table starts with the ends (`2 * row + side`) and goes on with the cells, row by row.
+    The action table starts with the ends (`2 * row + side`) and goes on with the cells, row by row. Tiles are only
+    taken from the ends of rows, so that those left in a row lie side by side. A tile has at most one icon of each of
+    the two kinds, and the game's categories are the icons.
 
     Attributes:
         rows: Number of rows.
         columns: Cells in a row.
         planes: Slices that hold planes of cells, in order, from the start of the observation.
         present: The plane that tells where a tile lies.
-        icons: Slices with one plane per icon, in the order of the counts.
+        icons: Two slices with one plane per icon, in the order of the counts.
         counts: Slices with one entry per icon: the observer's own, one row per seat (the observer's first), what is
             left, and one row per seat of what is missing.
-        picked: Slices with one entry per icon of the first of `icons` that mark some of them.
+        picked: A slice with one entry per icon of the first kind that marks one of them.
     """
 
     rows: int
     columns: int
     planes: tuple[str, ...]
     present: str
-    icons: tuple[str, ...]
-    counts: tuple[str, ...]
-    picked: tuple[str, ...]
+    icons: tuple[str, str]
+    counts: tuple[str, str, str, str]
+    picked: str
 
 
-class TileNet(nn.Module):
-    """For boards of tiles in rows: cells share their weights, rows see their neighbours, and actions point at cells.
+class _Tiles(NamedTuple):
+    """The tiles that still lie, of all b observations in one list, n in all.
+
+    Attributes:
+        cell: Where each lies: `cells * row of the batch + cell`, shape `(n,)`.
+        sample: Row of the batch, shape `(n,)`.
+        printed: Features, shape `(n, planes + 2)`.
+        icon: For each kind, the row of the table of icons it reads, shape `(n,)`.
+        left: The tile before it in its row, n for none, shape `(n,)`.
+        right: The tile after it, likewise.
+    """
+
+    cell: th.Tensor
+    sample: th.Tensor
+    printed: th.Tensor
+    icon: tuple[th.Tensor, th.Tensor]
+    left: th.Tensor
+    right: th.Tensor
+
+
+class TileNet(Network):
+    """For boards of tiles in rows: tiles share their weights, icons share theirs, and actions point at cells.
 
     Permuting rows or reversing a row permutes the logits the same way and leaves the value as it is: row layers add
-    both neighbours before weighing them (y = relu(W0 x + W1 (left + right))), and pooling is by sum and maximum. The
-    action of an end reads the logit of the tile that lies there.
+    what both neighbours give before weighing it, and all pooling is over sets. Icons read how the seats stand in them,
+    tiles read their icons, rows look at their neighbours, icons collect from their tiles, and the whole collects from
+    the icons. The action of an end reads the logit of the tile that lies there. Only tiles that still lie are
+    computed, about half of the cells over a game.
 
     Args:
         game: A game with a board.
-        width: Features per cell.
+        width: Features per tile.
         layers: Row layers.
-        context: Features of the pooled whole.
+        context: Features of the whole.
+        icon: Features per icon.
+        hidden: As for `Network`.
 
     Raises:
         ValueError: If the game has no board of tiles in rows.
     """
 
-    scales: th.Tensor
-
-    def __init__(self, game: Game, width: int = 48, layers: int = 2, context: int = 128) -> None:
-        super().__init__()
+    def __init__(
+        self, game: Game, width: int = 48, layers: int = 2, context: int = 128, icon: int = 32, hidden: int = 0
+    ) -> None:
+        super().__init__(game, context, hidden)
         board: TileBoard | None = game.board
         if board is None:
             raise ValueError(f"{game.title} has no board of tiles in rows; choose the network kind 'mlp'.")
         self.board = board
-        self.layout = dict(game.layout)
         self.cells = board.rows * board.columns
-        self.actions = len(game.actions)
-        self.seats = game.seats
         self.planes = self.layout[board.planes[-1]].stop // self.cells
-        self.register_buffer("scales", _scales(game), persistent=False)
-        # Per icon slice: own, best of the others, lead, left, missing. Then picked icons, nearer and farther depth.
-        features = self.planes + 5 * len(board.icons) + len(board.picked) + 2
+        self.kinds = [
+            (at.start // self.cells, at.stop // self.cells) for at in map(self.layout.__getitem__, board.icons)
+        ]
+        self.first, self.second = (stop - start for start, stop in self.kinds)
         facts = game.layout.size - self.planes * self.cells
         self.facts = nn.Linear(facts, context)
-        self.encode = nn.Linear(features, width)
+        # Per icon: own, one per seat, left, missing by seat, picked.
+        self.stand = nn.Linear(3 + 2 * self.seats, icon)
+        self.names = nn.Parameter(th.zeros(self.categories, icon))
+        self.stand_facts = nn.Linear(context, icon, bias=False)
+        # A tile's planes, and how many tiles lie on either side of it.
+        self.encode = nn.Linear(self.planes + 2, width)
+        self.encode_icon = nn.Linear(icon, width, bias=False)
         self.encode_facts = nn.Linear(context, width, bias=False)
         self.same = nn.ModuleList(nn.Linear(width, width) for _ in range(layers))
         self.near = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(layers))
-        self.pool = nn.Linear(2 * width + context, context)
+        self.again = nn.Linear(icon, icon)
+        self.collect = nn.Linear(width, icon, bias=False)
+        self.pool = nn.Linear(width + 2 * icon + context, context)
         self.point = nn.Linear(context, width)
         self.pointer = nn.Linear(width, 2)
-        self.others = nn.Linear(context, self.actions - 2 * board.rows - self.cells)
-        self.value = nn.Sequential(nn.Linear(context, 64), nn.ReLU(), nn.Linear(64, 1))
+        self.others = nn.Linear(context, len(game.actions) - 2 * board.rows - self.cells)
+        self.lead_whole = nn.Linear(context, icon)
+        self.lead = nn.Linear(icon, self.seats)
         for head in (self.pointer, self.others):
             nn.init.normal_(head.weight, std=0.01)
 
-    def forward(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """Map observations `(b, size)` to logits `(b, actions)` and values `(b,)`."""
-        scaled = observation.float() * self.scales
-        planes = scaled[:, : self.planes * self.cells].reshape(-1, self.planes, self.cells)
-        present = scaled[:, self.layout[self.board.present]]
-        facts = th.relu(self.facts(scaled[:, self.planes * self.cells :]))
-        cells = th.cat([planes, self._standings(scaled), self._depths(present)], dim=1).transpose(1, 2)
-        hidden = th.relu(self.encode(cells) + self.encode_facts(facts).unsqueeze(1)) * present.unsqueeze(2)
+    def look(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Map observations to logits, features of the whole and leads."""
+        dtype = _working_type(observation)
+        if dtype != th.float32:
+            rows = len(observation)
+            logits, whole, leads = self._look(self._padded(observation), dtype)
+            return logits[:rows], whole[:rows], leads[:rows]
+        return self._look(observation, dtype)
+
+    def _padded(self, observation: th.Tensor) -> th.Tensor:
+        """Add rows until there are a multiple of 512 tiles in a multiple of 64 rows.
+
+        Libraries prepare code for each size of matrix in low precision, which takes longer than the multiplication:
+        there must not be a new size at every step.
+        """
+        present = self.layout[self.board.present]
+        missing = -int(observation[:, present].sum(dtype=th.int32)) % _TILES
+        rows = -(-missing // self.cells)
+        rows += -(len(observation) + rows) % _ROWS
+        extra = observation.new_zeros(rows, observation.shape[1])
+        lying = th.arange(rows * self.cells, device=observation.device) < missing
+        extra[:, present] = lying.reshape(rows, self.cells).to(observation.dtype)
+        return th.cat([observation, extra])
+
+    def _look(self, observation: th.Tensor, dtype: th.dtype) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Look at observations with layers that compute in a type."""
+        count, flat = observation.shape[0], self.planes * self.cells
+        rest = (observation[:, flat:].float() * self.scales[flat:]).to(dtype)
+        facts = th.relu(self.facts(rest))
+        standings = th.relu(self.stand(self._standings(rest)) + (self.names + self.stand_facts(facts).unsqueeze(1)))
+        tiles = self._tiles(observation, dtype)
+        table = self._table(standings, facts)
+        hidden = th.relu(
+            self.encode(tiles.printed) + table.index_select(0, tiles.icon[0]) + table.index_select(0, tiles.icon[1])
+        )
+        nothing = hidden.new_zeros(1, hidden.shape[1])
         for same, near in zip(self.same, self.near, strict=True):
-            hidden = hidden + th.relu(same(hidden) + near(self._neighbours(hidden))) * present.unsqueeze(2)
-        pooled = th.cat([hidden.sum(dim=1) / self.board.columns, hidden.amax(dim=1), facts], dim=1)
-        whole = th.relu(self.pool(pooled))
-        pointed = self.pointer(th.relu(hidden + self.point(whole).unsqueeze(1)))
-        logits = th.cat([self._end_logits(pointed[:, :, 0], present), pointed[:, :, 1], self.others(whole)], dim=1)
-        return logits, self.value(whole).squeeze(-1)
+            row = th.cat([hidden, nothing])
+            beside = row.index_select(0, tiles.left) + row.index_select(0, tiles.right)
+            hidden = hidden + th.relu(same(hidden) + near(beside))
+        collected = hidden.new_zeros(table.shape)
+        for kind in tiles.icon:
+            collected = collected.index_add(0, kind, hidden)
+        # About as many tiles as this share an icon.
+        collected = collected.reshape(count, -1, hidden.shape[1]) / 4
+        first, second = collected[:, : self.first], collected[:, self.first + 1 : -1]
+        icons = th.relu(self.again(standings) + self.collect(th.cat([first, second], dim=1)))
+        everything = collected[:, : self.first + 1].sum(dim=1)
+        whole = th.relu(self.pool(th.cat([everything, icons.sum(dim=1) / 4, icons.amax(dim=1), facts], dim=1)))
+        pointed = self.pointer(th.relu(hidden + self.point(whole).index_select(0, tiles.sample)))
+        cells = pointed.new_zeros(count * self.cells, 2).index_copy(0, tiles.cell, pointed).reshape(count, -1, 2)
+        ends = self._end_logits(cells[:, :, 0], observation)
+        leads = self.lead(th.relu(icons + self.lead_whole(whole).unsqueeze(1))).transpose(1, 2)
+        return th.cat([ends, cells[:, :, 1], self.others(whole)], dim=1), whole, leads
 
-    def _standings(self, scaled: th.Tensor) -> th.Tensor:
-        """Tell each cell how the observer stands in the icons printed on it: `(b, k, cells)`."""
-        own_name, table_name, left_name, missing_name = self.board.counts
-        own = scaled[:, self.layout[own_name]]
-        icons = own.shape[1]
-        table = scaled[:, self.layout[table_name]].reshape(-1, self.seats, icons)
-        best = table[:, 1:].amax(dim=1)
-        missing = scaled[:, self.layout[missing_name]].reshape(-1, self.seats, icons)[:, 0]
-        counts = th.stack([own, best, own - best, scaled[:, self.layout[left_name]], missing], dim=1)
+    def _standings(self, rest: th.Tensor) -> th.Tensor:
+        """Tell for each icon how the seats stand in it: `(b, icons, features)`."""
+        start = self.planes * self.cells
         parts = []
-        start = 0
-        for name in self.board.icons:
-            printed = scaled[:, self.layout[name]].reshape(scaled.shape[0], -1, self.cells)
-            stop = start + printed.shape[1]
-            parts.append(th.bmm(counts[:, :, start:stop], printed))
-            start = stop
-        first = scaled[:, self.layout[self.board.icons[0]]].reshape(scaled.shape[0], -1, self.cells)
-        for name in self.board.picked:
-            parts.append(th.bmm(scaled[:, self.layout[name]].unsqueeze(1), first))
-        return th.cat(parts, dim=1)
+        for name in self.board.counts:
+            at = self.layout[name]
+            rows = (at.stop - at.start) // self.categories
+            counts = rest[:, at.start - start : at.stop - start].reshape(-1, rows, self.categories)
+            parts.append(counts.transpose(1, 2))
+        at = self.layout[self.board.picked]
+        picked = nn.functional.pad(rest[:, at.start - start : at.stop - start], (0, self.second))
+        return th.cat([*parts, picked.unsqueeze(2)], dim=2)
 
-    def _depths(self, present: th.Tensor) -> th.Tensor:
-        """Tell each cell how many tiles lie between it and the nearer and the farther end: `(b, 2, cells)`."""
-        rows = present.reshape(-1, self.board.rows, self.board.columns)
-        from_left = rows.cumsum(dim=2)
-        from_right = rows.sum(dim=2, keepdim=True) - from_left + rows
-        both = th.stack([th.minimum(from_left, from_right), th.maximum(from_left, from_right)], dim=1)
-        return (both * rows.unsqueeze(1)).reshape(-1, 2, self.cells) / self.board.columns
+    def _tiles(self, observation: th.Tensor, dtype: th.dtype) -> _Tiles:
+        """List the tiles that still lie."""
+        count = observation.shape[0]
+        lying = observation[:, self.layout[self.board.present]]
+        cell = (lying.reshape(-1) != 0).nonzero().squeeze(1)
+        sample = cell.div(self.cells, rounding_mode="floor")
+        grid = observation[:, : self.planes * self.cells].reshape(count, self.planes, self.cells).transpose(1, 2)
+        planes = grid.reshape(count * self.cells, self.planes).index_select(0, cell)
+        depths = self._depths(lying).index_select(0, cell) / self.board.columns
+        printed = th.cat([planes.to(dtype), depths.to(dtype)], dim=1)
+        # The table of icons has a row for no icon after each kind.
+        stride = self.first + self.second + 2
+        icon = []
+        for (start, stop), offset in zip(self.kinds, (0, self.first + 1), strict=True):
+            kind = planes[:, start:stop]
+            known = th.where(kind.amax(dim=1) > 0, kind.argmax(dim=1), stop - start)
+            icon.append(sample * stride + offset + known)
+        column = cell % self.board.columns
+        tiles = cell.shape[0]
+        order = th.arange(tiles, device=cell.device)
+        outside = cell.new_full((1,), -2)
+        before, after = th.cat([outside, cell[:-1]]), th.cat([cell[1:], outside])
+        left = th.where((column > 0) & (before == cell - 1), order - 1, tiles)
+        right = th.where((column < self.board.columns - 1) & (after == cell + 1), order + 1, tiles)
+        return _Tiles(cell, sample, printed, (icon[0], icon[1]), left, right)
 
-    def _neighbours(self, hidden: th.Tensor) -> th.Tensor:
-        """Add up the two neighbours of each cell in its row: `(b, cells, width)`."""
-        rows = hidden.reshape(-1, self.board.rows, self.board.columns, hidden.shape[2])
-        padded = nn.functional.pad(rows, (0, 0, 1, 1))
-        return (padded[:, :, :-2] + padded[:, :, 2:]).reshape(hidden.shape)
+    def _depths(self, lying: th.Tensor) -> th.Tensor:
+        """Count for each cell the tiles to the nearer and to the farther end, its own among them: `(b * cells, 2)`."""
+        rows = lying.reshape(-1, self.board.rows, self.board.columns).int()
+        from_left = rows.cumsum(dim=2, dtype=th.int32)
+        from_right = from_left[:, :, -1:] - from_left + rows
+        both = th.stack([th.minimum(from_left, from_right), th.maximum(from_left, from_right)], dim=3)
+        return both.reshape(-1, 2)
 
-    def _end_logits(self, pointed: th.Tensor, present: th.Tensor) -> th.Tensor:
+    def _table(self, standings: th.Tensor, facts: th.Tensor) -> th.Tensor:
+        """Make what tiles read of their icons, with a row for no icon after each kind: `(b * (icons + 2), width)`.
+
+        The first kind brings the facts of the whole along, since each tile reads one row of it.
+        """
+        icons = self.encode_icon(standings)
+        whole = self.encode_facts(facts).unsqueeze(1)
+        nothing = icons.new_zeros(icons.shape[0], 1, icons.shape[2])
+        table = th.cat([icons[:, : self.first] + whole, whole, icons[:, self.first :], nothing], dim=1)
+        return table.reshape(-1, icons.shape[2])
+
+    def _end_logits(self, pointed: th.Tensor, observation: th.Tensor) -> th.Tensor:
         """Read the logit of the tile at each end of each row: `(b, 2 * rows)`."""
-        rows = present.reshape(-1, self.board.rows, self.board.columns)
+        lying = observation[:, self.layout[self.board.present]]
+        rows = lying.reshape(-1, self.board.rows, self.board.columns).int()
         left = rows.argmax(dim=2)
         right = self.board.columns - 1 - rows.flip(2).argmax(dim=2)
         ends = th.stack([left, right], dim=2)
@@ -180,10 +336,16 @@ class TileNet(nn.Module):
         return logits.gather(2, ends).reshape(-1, 2 * self.board.rows)
 
 
-NETWORKS: dict[str, type[nn.Module]] = {"tiles": TileNet, "mlp": MLPNet}
+def _working_type(observation: th.Tensor) -> th.dtype:
+    """Return the type in which layers compute now: that of autocast, where it is on."""
+    device = observation.device.type
+    return th.get_autocast_dtype(device) if th.is_autocast_enabled(device) else th.float32
 
 
-def make_network(kind: str, game: Game, **sizes: Any) -> nn.Module:
+NETWORKS: dict[str, type[Network]] = {"tiles": TileNet, "mlp": MLPNet}
+
+
+def make_network(kind: str, game: Game, **sizes: Any) -> Network:
     """Make a network by name.
 
     Raises:

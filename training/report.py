@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -81,17 +82,19 @@ def draw_curves(run: Path, path: Path, config: Config) -> None:
 
     rows = metrics.read(run)
     figure, axes = pyplot.subplots(2, 2, figsize=(10, 6.4), layout="constrained")
-    for axis, figure_of in ((axes[0, 0], "match/win_share_"), (axes[0, 1], "match/margin_")):
+    for axis, figure_of in ((axes[0, 0], "win_share"), (axes[0, 1], "margin")):
         # Opponents go by the names of their metrics, which are not those of their files.
-        for key in sorted({key for row in rows for key in row if key.startswith(figure_of)}):
-            _draw(axis, rows, key, f"against {key.removeprefix(figure_of)}")
-    axes[0, 0].axhline(1 / config.players, color="grey", linewidth=0.8, linestyle=":")
+        found = {key for row in rows for key in row if re.match(rf"match_\d+p/{figure_of}_", key)}
+        for key in sorted(found):
+            players, opponent = re.fullmatch(rf"match_(\d+)p/{figure_of}_(.*)", key, re.DOTALL).groups()  # type: ignore[union-attr]
+            many = f", {players} players" if len(config.players) > 1 else ""
+            _draw(axis, rows, key, f"against {opponent}{many}")
+    for players in config.players:
+        axes[0, 0].axhline(1 / players, color="grey", linewidth=0.8, linestyle=":")
     axes[0, 0].set(title="Win share (dotted: equals)", ylim=(0, 1.02))
     axes[0, 1].axhline(0, color="grey", linewidth=0.8, linestyle=":")
     axes[0, 1].set(title="Margin in points over the mean of the others")
-    _draw(
-        axes[1, 0], [{**row, "entropy": -row.get("train/entropy_loss", float("nan"))} for row in rows], "entropy", None
-    )
+    _draw(axes[1, 0], rows, "train/entropy", None)
     axes[1, 0].set(title="Entropy of the policy in nats", ylim=(0, None))
     _draw(axes[1, 1], rows, "train/explained_variance", None)
     axes[1, 1].set(title="Variance of the outcome that the value explains")
@@ -138,9 +141,10 @@ def write_report(
     versions = ", ".join(f"{name} {number}" for name, number in made_with["libraries"].items())
     revision = made_with["revision"] or "unknown"
     changed = " with uncommitted changes" if made_with["uncommitted_changes"] else ""
+    players = " and ".join(map(str, config.players))
     text = f"""# Run `{config.name}`
 
-{config.game}, {config.players} players, network `{config.network.kind}`, seed {config.seed}.
+{config.game}, {players} players, network `{config.network.kind}`, seed {config.seed}.
 
 ## Strength
 

@@ -18,9 +18,9 @@ class Board(NamedTuple):
     columns: int = COLUMNS
     planes: tuple[str, ...] = TILE_PLANES
     present: str = "present"
-    icons: tuple[str, ...] = ("spirit", "power")
-    counts: tuple[str, ...] = ("own_icons", "icons", "icons_left", "missing")
-    picked: tuple[str, ...] = ("first_spirit",)
+    icons: tuple[str, str] = ("spirit", "power")
+    counts: tuple[str, str, str, str] = ("own_icons", "icons", "icons_left", "missing")
+    picked: str = "first_spirit"
 
 
 BOARD = Board()
