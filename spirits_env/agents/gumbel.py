@@ -34,7 +34,7 @@ simulate: Any
 Judge = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 # Bounds on the games searched side by side: leaves in one network call, and nodes of all their trees.
-_LEAVES = 2048
+_LEAVES = 4096
 _NODES = 1 << 18
 _NO_LEAF = -1
 
