@@ -19,22 +19,31 @@ COVERAGE_TESTS ?= tests/test_forest_rules.py tests/test_forest_observation.py te
 
 PY := .venv/bin/python
 READY := .venv/.ready
+# Ray pins an older Gymnasium, so it has an environment of its own.
+RLLIB := .venv-rllib
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help train exploit test test-slow lint format types coverage bench clean FORCE
+.PHONY: help train train-rllib exploit test test-rllib test-slow lint format types coverage bench clean FORCE
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 train: $(READY)  ## train a policy, export it, measure it; runs/<name>/report.md tells how it went
 	$(PY) -m training.selfplay --config $(CONFIG) $(ARGS)
+
+train-rllib: CONFIG = configs/rllib_forest.yaml
+train-rllib: $(RLLIB)/.ready  ## train on Ray RLlib, on one machine or many
+	$(RLLIB)/bin/python -m training.rllib_selfplay --config $(CONFIG) $(ARGS)
 
 exploit: $(READY)  ## train a policy against a frozen one; the report tells what it wins from it at least
 	$(PY) -m training.exploiter --config $(CONFIG) --config configs/exploiter.yaml --opponents '["$(POLICY)"]' $(ARGS)
 
 test: $(READY)  ## run the tests
 	$(PY) -m pytest -q -n $(JOBS) $(ARGS)
+
+test-rllib: $(RLLIB)/.ready  ## run the tests of training on Ray RLlib
+	$(RLLIB)/bin/python -m pytest -q tests/test_rllib.py $(ARGS)
 
 test-slow: $(READY)  ## run the heavier checks
 	$(PY) -m pytest -q -n $(JOBS) -m slow $(ARGS)
@@ -58,7 +67,7 @@ bench: $(READY)  ## measure speed
 	$(PY) -m benchmarks $(ARGS)
 
 clean:  ## remove what can be made again; keeps runs/
-	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf .venv $(RLLIB) build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A Python asked for by name replaces an environment of another version; the default leaves it alone.
@@ -78,4 +87,14 @@ $(READY): pyproject.toml constraints.txt
 	@if [ -n '$(REMAKE)' ] || ! $(PY) -m pip --version >/dev/null 2>&1; then $(PYTHON) -m venv --clear .venv; fi
 	$(PY) -m pip install -q -c constraints.txt torch
 	$(PY) -m pip install -q -c constraints.txt -e '.[policy,render,train,dev]'
+	@touch $@
+
+$(RLLIB)/.ready: pyproject.toml constraints.txt constraints-rllib.txt
+	@rm -f $@
+	@echo 'Setting up $(RLLIB)'
+	@if ! $(RLLIB)/bin/python -m pip --version >/dev/null 2>&1; then $(PYTHON) -m venv --clear $(RLLIB); fi
+	@grep -v '^gymnasium==' constraints.txt > $(RLLIB)/constraints.txt
+	$(RLLIB)/bin/python -m pip install -q -c $(RLLIB)/constraints.txt torch
+	$(RLLIB)/bin/python -m pip install -q -c $(RLLIB)/constraints.txt -c constraints-rllib.txt \
+		-e '.[rllib]' pytest pytest-timeout
 	@touch $@

@@ -35,6 +35,8 @@ from spirits_env.state import State
 from training.agent import NetworkAgent
 from training.config import NetworkConfig, parse
 from training.export import ILLEGAL_LOGIT, export
+from training.learner import DivergedError
+from training.metrics import Writer
 from training.networks import Network, make_network
 
 try:
@@ -51,7 +53,6 @@ except ModuleNotFoundError:
 
 POLICY = "policy.onnx"
 CONFIG = "config.yaml"
-METRICS = "metrics.jsonl"
 PROGRESS = "progress.json"
 INTERRUPTED = 130
 
@@ -500,31 +501,24 @@ class Run:
         if kept:
             self.algorithm.restore_from_path(str(kept[-1].resolve() / "rllib"))
             print(f"Going on from {kept[-1]} ({self.decisions} decisions).")
-        self._cut_metrics()
+        self._metrics = Writer(folder, self.decisions)
 
     def checkpoints(self) -> list[Path]:
         """The checkpoint folders, oldest first."""
         return sorted(path.parent for path in self.folder.glob(f"checkpoints/[0-9]*/{PROGRESS}"))
 
-    def _cut_metrics(self) -> None:
-        """Forget lines after the checkpoint that the run goes on from."""
-        path = self.folder / METRICS
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        kept = [line for line in lines if line.endswith("}") and json.loads(line)["decisions"] <= self.decisions]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-
     def network(self) -> Network:
         """The network as it stands.
 
         Raises:
-            FloatingPointError: If its weights are no longer finite.
+            DivergedError: If its weights are no longer finite.
         """
         config = self.config
         weights = self.algorithm.learner_group.get_weights()[MODULE]
         state = {name.removeprefix("network."): th.as_tensor(value) for name, value in weights.items()}
         for name, value in state.items():
             if not th.isfinite(value).all():
-                raise FloatingPointError(
+                raise DivergedError(
                     f"After {self.decisions} decisions the weights {name} are not finite; lower "
                     f"learner.learning_rate and go on from the last checkpoint in {self.folder / 'checkpoints'}."
                 )
@@ -544,7 +538,7 @@ class Run:
                 if every and (self.decisions >= config.decisions or self.decisions - matched >= every):
                     matched = self.decisions
                     row.update(self._match())
-                self._write(row)
+                self._tell(row)
                 if self._over() or self.decisions - saved >= config.checkpoint_every:
                     saved = self.decisions
                     self.save()
@@ -580,11 +574,9 @@ class Run:
             row[f"train/{name}"] = learned.get(key)
         return row
 
-    def _write(self, row: dict[str, Any]) -> None:
-        """Append a line of metrics, without what can't be told."""
-        told = {key: float(value) for key, value in sorted(row.items()) if value is not None and np.isfinite(value)}
-        with (self.folder / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"decisions": self.decisions, **told}) + "\n")
+    def _tell(self, row: dict[str, Any]) -> None:
+        """Keep the figures of an update, and show how far the run is."""
+        self._metrics.write(self.decisions, {key: value for key, value in row.items() if value is not None})
         print(f"{self.decisions} decisions, {row['time/decisions_per_second']:.0f} per second", flush=True)
 
     def _match(self) -> dict[str, float]:
@@ -600,6 +592,11 @@ class Run:
             options=config.options,
         )
         return {f"match/win_share_{match.opponent}": match.share.mean for match in result.matches}
+
+    def close(self) -> None:
+        """Stop the processes that play and learn."""
+        self._metrics.close()
+        self.algorithm.stop()
 
     def save(self) -> None:
         """Write a checkpoint, and remove the oldest beyond those to keep."""
@@ -710,7 +707,7 @@ def train(config: RLlibConfig, folder: Path) -> tuple[Run, Network]:
             run.learn()
             return run, run.network()
         finally:
-            run.algorithm.stop()
+            run.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -719,7 +716,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         folder = open_run(config)
         run, network = train(config, folder)
-    except (RefusedError, FloatingPointError, ConnectionError) as error:
+    except (RefusedError, DivergedError, ConnectionError) as error:
         print(f"{config.PROGRAM}: {error}", file=sys.stderr)
         return 2
     if run.interrupted:

@@ -179,7 +179,7 @@ def share_lanes(count: int, shares: Sequence[float]) -> list[int]:
     """Share games out among player counts, in proportion, with at least one each."""
     total = sum(shares)
     lanes = [max(1, round(count * share / total)) for share in shares]
-    lanes[0] = max(1, lanes[0] + count - sum(lanes))
+    lanes[lanes.index(max(lanes))] += count - sum(lanes)
     return lanes
 
 
