@@ -9,7 +9,7 @@ from sb3_contrib import MaskablePPO
 from spirits_env import Agent, Views
 from spirits_env.arena import evaluate
 from spirits_env.sb3 import SelfPlayVecEnv
-from training.buffer import SeatRolloutBuffer
+from training.sb3.buffer import SeatRolloutBuffer
 
 
 class Learned(Agent):

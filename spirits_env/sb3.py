@@ -24,7 +24,7 @@ class SelfPlayVecEnv(VecEnv):
     The observation is the view of the seat to act and `env_method("action_masks")` its masks. The reward is that of
     the seat that acted, which is all it will hear of its last decision only if it made the last of the game: so the
     final utilities of all seats are in `outcomes`, and who acted in `acted`. Learners must credit them per seat
-    (`training.buffer` does). Finished games are dealt anew at once; the infos of that step hold
+    (`training.sb3.buffer` does). Finished games are dealt anew at once; the infos of that step hold
     `terminal_observation` (what the seat that acted last sees), `returns`, `scores` and `winners`.
 
     Attributes:

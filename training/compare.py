@@ -264,7 +264,8 @@ def compare(config: CompareConfig, folder: Path) -> list[Outcome]:
         outcome = measure(config, learner, seed)
         outcomes.append(outcome)
         save(config, folder, outcomes)
-        print(f"{LEARNERS[learner]}, seed {seed}: {_shown(_minutes(outcome), '.2f')} (minutes).")
+        minutes = _shown(_minutes(outcome), ".2f")
+        print(f"{LEARNERS[learner]}, seed {seed}, minutes to the target: {minutes}", flush=True)
     wanted = [outcome for seed in config.seeds for outcome in outcomes if outcome.seed == seed]
     (folder / TABLE).write_text(to_markdown(config, wanted), encoding="utf-8")
     draw(config, wanted, folder / PICTURE)

@@ -150,7 +150,7 @@ class PPO(Learner):
         return (NetworkAgent(network, f"past self of {decisions} decisions", sample=True),)
 
     def _keep_self(self) -> None:
-        """Put the present weights into the pool when they are due; of a full one every other past self goes."""
+        """Put the present weights into the pool when they are due; of a full one the most crowded past self goes."""
         learner = self.config.learner
         if not learner.pool_share:
             return
@@ -159,7 +159,8 @@ class PPO(Learner):
             weights = {name: values.detach().cpu().clone() for name, values in self.network.state_dict().items()}
             self.pool.append((self.decisions, weights))
             if len(self.pool) > learner.pool_size:
-                del self.pool[:-1:2]
+                at = [0, *(decisions for decisions, _ in self.pool)]
+                del self.pool[min(range(len(self.pool) - 1), key=lambda i: at[i + 2] - at[i])]
 
     def state(self) -> dict[str, Any]:
         """Return all that the rest of the run depends on, in a form that torch saves."""

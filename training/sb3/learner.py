@@ -111,12 +111,13 @@ class SB3Learner(Learner):
         optimizer = self.model.policy.optimizer
         assert isinstance(optimizer, th.optim.Adam)
         self.optimizer = optimizer
-        self._begin(self.env.reset(), np.ones(learner.lanes, np.bool_))
+        self._begin(self.env.reset())
 
-    def _begin(self, observation: np.ndarray, starts: np.ndarray) -> None:
+    def _begin(self, observation: np.ndarray) -> None:
         """Tell stable-baselines3 what its next rollout begins with."""
         self.model._last_obs = observation
-        self.model._last_episode_starts = starts
+        # No buffer asks whether its first decision began a game.
+        self.model._last_episode_starts = np.zeros(len(observation), np.bool_)
 
     def iterate(self) -> dict[str, float]:
         """Play a rollout and learn from it; returns its metrics.
@@ -161,12 +162,9 @@ class SB3Learner(Learner):
 
     def state(self) -> dict[str, Any]:
         """Return all that the rest of the run depends on, in a form that torch saves."""
-        starts = self.model._last_episode_starts
-        assert starts is not None
         return {
             **super().state(),
             "games": {name: th.from_numpy(values.view(np.uint8)) for name, values in self.env.snapshot().items()},
-            "starts": th.from_numpy(starts.copy()),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -174,4 +172,4 @@ class SB3Learner(Learner):
         super().load_state(state)
         known = self.env.snapshot()
         games = {name: values.numpy().view(known[name].dtype) for name, values in state["games"].items()}
-        self._begin(self.env.restore(games), state["starts"].numpy())
+        self._begin(self.env.restore(games))
