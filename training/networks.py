@@ -38,7 +38,7 @@ class Heads(NamedTuple):
 
 
 class Network(nn.Module):
-    """Base of all networks: subclasses give `look`, which the heads on the whole stand on.
+    """Base of all networks: subclasses give `look`, on which all heads stand.
 
     Args:
         game: The game whose layout and actions it serves.
@@ -68,7 +68,7 @@ class Network(nn.Module):
 
     def heads(self, observation: th.Tensor, hidden: th.Tensor | None = None) -> Heads:
         """Map observations `(b, size)`, and what is hidden `(b, hidden)` where a critic sees it, to everything."""
-        logits, whole, leads = self.look(observation)
+        logits, whole, leads = self._look(observation)
         oracle = None
         if self.hidden and hidden is not None:
             oracle = self.oracle(th.cat([whole, hidden.to(whole.dtype)], dim=1)).squeeze(1).float()
@@ -76,8 +76,24 @@ class Network(nn.Module):
 
     def forward(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """Map observations `(b, size)` to logits `(b, actions)` and the observer's values `(b,)`."""
-        logits, whole, _ = self.look(observation)
+        logits, whole, _ = self._look(observation)
         return logits.float(), self.value(whole)[:, 0].float()
+
+    def _look(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
+        """Look at observations, in low precision with more rows than asked for.
+
+        Libraries prepare code for each size of matrix in low precision, which takes longer than the multiplication:
+        there must not be a new size at every step.
+        """
+        if working_type(observation) == th.float32:
+            return self.look(observation)
+        rows = observation.shape[0]
+        logits, whole, leads = self.look(th.cat([observation, self.padding(observation)]))
+        return logits[:rows], whole[:rows], leads[:rows]
+
+    def padding(self, observation: th.Tensor) -> th.Tensor:
+        """Return rows that make observations a multiple of 64."""
+        return observation.new_zeros(-observation.shape[0] % _ROWS, observation.shape[1])
 
 
 class MLPNet(Network):
@@ -214,30 +230,7 @@ class TileNet(Network):
 
     def look(self, observation: th.Tensor) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         """Map observations to logits, features of the whole and leads."""
-        dtype = _working_type(observation)
-        if dtype != th.float32:
-            rows = len(observation)
-            logits, whole, leads = self._look(self._padded(observation), dtype)
-            return logits[:rows], whole[:rows], leads[:rows]
-        return self._look(observation, dtype)
-
-    def _padded(self, observation: th.Tensor) -> th.Tensor:
-        """Add rows until there are a multiple of 512 tiles in a multiple of 64 rows.
-
-        Libraries prepare code for each size of matrix in low precision, which takes longer than the multiplication:
-        there must not be a new size at every step.
-        """
-        present = self.layout[self.board.present]
-        missing = -int(observation[:, present].sum(dtype=th.int32)) % _TILES
-        rows = -(-missing // self.cells)
-        rows += -(len(observation) + rows) % _ROWS
-        extra = observation.new_zeros(rows, observation.shape[1])
-        lying = th.arange(rows * self.cells, device=observation.device) < missing
-        extra[:, present] = lying.reshape(rows, self.cells).to(observation.dtype)
-        return th.cat([observation, extra])
-
-    def _look(self, observation: th.Tensor, dtype: th.dtype) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
-        """Look at observations with layers that compute in a type."""
+        dtype = working_type(observation)
         count, flat = observation.shape[0], self.planes * self.cells
         rest = (observation[:, flat:].float() * self.scales[flat:]).to(dtype)
         facts = th.relu(self.facts(rest))
@@ -266,6 +259,17 @@ class TileNet(Network):
         ends = self._end_logits(cells[:, :, 0], observation)
         leads = self.lead(th.relu(icons + self.lead_whole(whole).unsqueeze(1))).transpose(1, 2)
         return th.cat([ends, cells[:, :, 1], self.others(whole)], dim=1), whole, leads
+
+    def padding(self, observation: th.Tensor) -> th.Tensor:
+        """Return rows that make observations a multiple of 64, with a multiple of 512 tiles in all."""
+        present = self.layout[self.board.present]
+        missing = -int(observation[:, present].sum(dtype=th.int32)) % _TILES
+        rows = -(-missing // self.cells)
+        rows += -(observation.shape[0] + rows) % _ROWS
+        extra = observation.new_zeros(rows, observation.shape[1])
+        lying = th.arange(rows * self.cells, device=observation.device) < missing
+        extra[:, present] = lying.reshape(rows, self.cells).to(observation.dtype)
+        return extra
 
     def _standings(self, rest: th.Tensor) -> th.Tensor:
         """Tell for each icon how the seats stand in it: `(b, icons, features)`."""
@@ -336,7 +340,7 @@ class TileNet(Network):
         return logits.gather(2, ends).reshape(-1, 2 * self.board.rows)
 
 
-def _working_type(observation: th.Tensor) -> th.dtype:
+def working_type(observation: th.Tensor) -> th.dtype:
     """Return the type in which layers compute now: that of autocast, where it is on."""
     device = observation.device.type
     return th.get_autocast_dtype(device) if th.is_autocast_enabled(device) else th.float32
