@@ -78,7 +78,8 @@ class Run:
 
     Attributes:
         best: The weights that are exported: those that came last through the gate.
-        best_at: Decisions they had learned from.
+        best_at: Decisions they had learned from in this run.
+        earlier: Decisions and minutes of the runs before, whose weights this one began with.
         interrupted: Whether SIGTERM or Ctrl-C asked to stop.
     """
 
@@ -89,13 +90,13 @@ class Run:
         self.against = [*against, *self.config.evaluation.against]
         self.interrupted = False
         self._minutes_before = 0.0
+        self.earlier = {"decisions": 0, "minutes": 0.0}
         kept = checkpoint.folders(folder)
         if kept:
             self._go_on(kept[-1])
             return
         if self.config.start:
-            start = checkpoint.newest(self.config.start)
-            self._load_weights(checkpoint.load(start)["best"], start)
+            self._begin_with(checkpoint.newest(self.config.start))
         self.best, self.best_at = self._weights(), 0
         self._saved_at = self._matched_at = 0
 
@@ -106,6 +107,7 @@ class Run:
             self.learner.load_state(content["learner"])
             self.best, self.best_at = content["best"], content["best_at"]
             self._matched_at, self._minutes_before = content["matched_at"], content["minutes"]
+            self.earlier = content["earlier"]
         except (KeyError, RuntimeError) as error:
             raise ValueError(
                 f"{folder} is a checkpoint of another kind ({type(error).__name__}); remove the run's folder."
@@ -113,16 +115,21 @@ class Run:
         self._saved_at = self.learner.decisions
         print(f"Going on from {folder} ({self.learner.decisions} decisions).")
 
-    def _load_weights(self, weights: dict[str, th.Tensor], source: Path) -> None:
-        """Begin with other weights; a critic that sees everything may be missing on either side."""
+    def _begin_with(self, folder: Path) -> None:
+        """Begin with another run's weights; a critic that sees everything may be missing on either side."""
+        content = checkpoint.load(folder)
         try:
-            missing, unknown = self.learner.network.load_state_dict(weights, strict=False)
+            missing, unknown = self.learner.network.load_state_dict(content["best"], strict=False)
         except RuntimeError as error:
             raise ValueError(
                 f"start was {self.config.start}, whose network has other sizes; give the same network.* as there."
             ) from error
         if any(not name.startswith("oracle.") for name in (*missing, *unknown)):
-            raise ValueError(f"start was {source}, whose network is of another kind; give the same network.* as there.")
+            raise ValueError(f"start was {folder}, whose network is of another kind; give the same network.* as there.")
+        self.earlier = {
+            "decisions": content["best_at"] + content["earlier"]["decisions"],
+            "minutes": content["minutes"] + content["earlier"]["minutes"],
+        }
 
     @property
     def minutes(self) -> float:
@@ -238,6 +245,7 @@ class Run:
             "best_at": self.best_at,
             "matched_at": self._matched_at,
             "minutes": self.minutes,
+            "earlier": self.earlier,
         }
         checkpoint.save(self.folder, content, self.learner.decisions, dump(self.config), self.config.keep_checkpoints)
 
@@ -252,9 +260,9 @@ class Run:
         network.load_state_dict(self.best)
         made_with = provenance(config)
         training: dict[str, Any] = {
-            "decisions": learner.decisions,
-            "best_at": self.best_at,
-            "minutes": round(self.minutes, 2),
+            "decisions": learner.decisions + self.earlier["decisions"],
+            "best_at": self.best_at + self.earlier["decisions"],
+            "minutes": round(self.minutes + self.earlier["minutes"], 2),
             "seed": config.seed,
             "network": config.network.kind,
             "parameters": sum(weights.numel() for weights in network.parameters()),

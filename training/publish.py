@@ -1,0 +1,124 @@
+"""Measures a run's policy and writes it, with what was measured in its card, where the package ships its policies.
+
+The card then says how strong the policy is, in which seats, and by which commands it was made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+import yaml
+
+from spirits_env import policies
+from spirits_env.agents.policy import CARD_KEY, read_card
+from spirits_env.arena import evaluate
+from training import checkpoint
+from training.run import POLICY
+
+PROGRAM = "python -m training.publish"
+# How a match names the policy's best action.
+BEST = "best"
+
+
+def commands_of(run: Path) -> list[str]:
+    """Return the commands that made a run, those of the runs that it began with first."""
+    config = yaml.safe_load((run / checkpoint.CONFIG).read_text(encoding="utf-8"))
+    own = json.loads((run / "run.json").read_text(encoding="utf-8"))["command"]
+    start = Path(config.get("start") or "")
+    if not config.get("start"):
+        return [own]
+    earlier = start if (start / checkpoint.CONFIG).is_file() and (start / "run.json").is_file() else start.parents[1]
+    return [*commands_of(earlier), own]
+
+
+def measure(path: Path, matches: Sequence[Sequence[str]], seed: int) -> list[dict[str, Any]]:
+    """Play the matches for every number of players that a policy's card names.
+
+    Args:
+        path: The policy file.
+        matches: Each the way to play ("best", "sample", "search:64"), the number of games, and the opponents.
+        seed: Names the deals.
+
+    Returns:
+        Results as plain JSON values.
+    """
+    card = read_card(path)
+    results = []
+    for players in card["players"]:
+        for way, games, *opponents in matches:
+            suffix = "" if way == BEST else f":{way}" if way == "sample" else f"+{way}"
+            result = evaluate(
+                f"{path}{suffix}",
+                opponents,
+                game=card["game"],
+                players=players,
+                games=int(games),
+                seed=seed,
+                options=card["options"],
+            )
+            print(result, flush=True)
+            results.append(result.to_dict())
+    return results
+
+
+def write(source: Path, target: Path, more: dict[str, Any]) -> None:
+    """Copy a policy file with more in its card; an older file is replaced at once or not at all."""
+    model = onnx.load(source)
+    (entry,) = [entry for entry in model.metadata_props if entry.key == CARD_KEY]
+    entry.value = json.dumps({**json.loads(entry.value), **more})
+    draft = target.with_suffix(".part")
+    draft.write_bytes(model.SerializeToString())
+    draft.replace(target)
+
+
+def check_matches(matches: Sequence[Sequence[str]]) -> None:
+    """Raise ValueError for a match that is no way to play, a number of games, and opponents."""
+    for match in matches:
+        way = match[0]
+        if len(match) < 3 or not match[1].isdigit() or not (way in (BEST, "sample") or way.startswith("search:")):
+            raise ValueError(
+                f"--match was {' '.join(match)!r}; give best, sample or search:N, the number of games, and opponents."
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
+    parser.add_argument("run", type=Path, help="the folder of a finished run")
+    parser.add_argument("--name", required=True, help="the policy's name in the package")
+    parser.add_argument(
+        "--match",
+        nargs="+",
+        action="append",
+        required=True,
+        metavar="WORD",
+        help="how to play (best, sample, search:64), the number of games, the opponents; may be given several times",
+    )
+    parser.add_argument("--weakness", action="append", default=[], help="a sentence on what the policy is weak at")
+    parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")
+    parser.add_argument("--folder", type=Path, default=policies.FOLDER, help="where to write it (default: the package)")
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    words = parser.parse_args(given)
+    path = words.run / POLICY
+    try:
+        check_matches(words.match)
+        read_card(path)
+        made = [*commands_of(words.run), shlex.join([*PROGRAM.split(), *given])]
+        results = measure(path, words.match, words.seed)
+        more = {"name": words.name, "results": results, "weaknesses": words.weakness, "commands": made}
+        write(path, words.folder / f"{words.name}.onnx", more)
+    except (OSError, ValueError) as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
