@@ -1,6 +1,6 @@
-"""The stable-baselines3 face: native VecEnvs, one for self-play and one against frozen opponents.
+"""The stable-baselines3 face: a native VecEnv for self-play.
 
-Each lane is one game; each step is one decision that is data, with the view and mask of the seat that makes it.
+Each lane is one game; each step is one decision, with the view and mask of the seat that makes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
 from spirits_env import games
-from spirits_env.agents import Agent, make_agent
 from spirits_env.batch import Batch
 from spirits_env.game import Game
 
@@ -90,7 +89,7 @@ class SelfPlayVecEnv(VecEnv):
             entropy = np.random.SeedSequence().generate_state(self.num_envs, np.uint64)
             # Seeds with the top bit set are kept for evaluation.
             seeds = [int(seed) >> 1 for seed in entropy]
-        self._deal(self.batch.lanes, seeds)
+        self.batch.reset(seeds)
         self._seeded = True
         self._reset_seeds()
         self._reset_options()
@@ -113,7 +112,6 @@ class SelfPlayVecEnv(VecEnv):
         batch = self.batch
         acted = batch.seat.copy()
         batch.step(self._actions)
-        self._answer(batch.lanes)
         self.acted = acted
         self.dones = batch.done.copy()
         rewards = np.zeros(self.num_envs, np.float32)
@@ -125,15 +123,8 @@ class SelfPlayVecEnv(VecEnv):
             last, _ = batch.view(ended, acted[ended])
             for row, lane in enumerate(ended):
                 infos[lane] = self._final_info(lane, last[row])
-            self._deal(ended)
+            batch.reset(lanes=ended)
         return batch.observation.copy(), rewards, self.dones.copy(), infos
-
-    def _deal(self, lanes: np.ndarray, seeds: Sequence[int] | None = None) -> None:
-        """Deal new games in some lanes, up to the next decision that is data."""
-        self.batch.reset(seeds, lanes)
-
-    def _answer(self, lanes: np.ndarray) -> None:
-        """Play on in some lanes to the next decision that is data; here every decision is."""
 
     def _utilities(self, ended: np.ndarray) -> np.ndarray:
         """Mix the reward option's returns with the squashed margin over the mean of the others."""
@@ -207,81 +198,3 @@ class SelfPlayVecEnv(VecEnv):
 
     def close(self) -> None:
         """Nothing to close."""
-
-
-class FieldVecEnv(SelfPlayVecEnv):
-    """N games played by whoever calls `step` in one seat of each, against frozen opponents in all others.
-
-    Only the learner's decisions are steps: within a step the opponents play on until it is the learner's turn again or
-    the game has ended, and the reward of that end belongs to the learner's step before it. Each game is played against
-    copies of one opponent, from its first decision to its last. A lane's next game gives the learner the next seat,
-    and after a round of all seats the next opponent; lanes start at different places of this course.
-
-    Attributes:
-        opponents: The agents, in the order of the course. They are asked in batches and never changed.
-        turn: Where each lane is in the course, shape `(n,)` int64.
-    """
-
-    def __init__(self, opponents: Sequence[Any], *args: Any, **kwargs: Any) -> None:
-        """Make the games.
-
-        Args:
-            opponents: At least one agent, in any form that `make_agent` takes; a file is read once, here.
-            *args: As for `SelfPlayVecEnv`.
-            **kwargs: As for `SelfPlayVecEnv`.
-
-        Raises:
-            ValueError: If an argument is not allowed, or an opponent can't play this game with so many players.
-        """
-        super().__init__(*args, **kwargs)
-        batch = self.batch
-        if not opponents or batch.players == 1:
-            raise ValueError("A field needs at least one opponent and at least two players.")
-        self.opponents: tuple[Agent, ...] = tuple(make_agent(each) for each in opponents)
-        for agent in self.opponents:
-            agent.check(batch.game.name, batch.players)
-        self.turn = np.zeros(self.num_envs, np.int64)
-
-    @property
-    def learner(self) -> np.ndarray:
-        """The learner's seat in each lane, shape `(n,)` int64."""
-        return self.turn % self.batch.players
-
-    @property
-    def opponent(self) -> np.ndarray:
-        """The index of each lane's opponent, shape `(n,)` int64."""
-        return self.turn // self.batch.players % len(self.opponents)
-
-    def _deal(self, lanes: np.ndarray, seeds: Sequence[int] | None = None) -> None:
-        """Deal new games, and again where a game ended before the learner had a decision in it."""
-        if seeds is not None:
-            self.turn[lanes] = lanes - 1
-        while len(lanes):
-            self.turn[lanes] += 1
-            self.batch.reset(seeds, lanes)
-            self._answer(lanes)
-            lanes, seeds = lanes[self.batch.seat[lanes] < 0], None
-
-    def _answer(self, lanes: np.ndarray) -> None:
-        """Let the opponents play until the learner is to act or the game has ended."""
-        batch, learner, opponent = self.batch, self.learner, self.opponent
-        while True:
-            seats = batch.seat[lanes]
-            lanes = lanes[(seats >= 0) & (seats != learner[lanes])]
-            if not len(lanes):
-                return
-            actions = np.zeros(len(lanes), np.int64)
-            for number in np.unique(opponent[lanes]):
-                theirs = opponent[lanes] == number
-                actions[theirs] = batch.ask(self.opponents[number], lanes[theirs])
-            batch.step(actions, lanes)
-
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """Copy the games and where the lanes are in the course, for `restore`."""
-        return {**super().snapshot(), "turn": self.turn.copy()}
-
-    def restore(self, snapshot: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Put the games back to a snapshot and return the views of the learner's seats."""
-        observation = super().restore(snapshot)
-        self.turn[:] = snapshot["turn"]
-        return observation

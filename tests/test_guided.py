@@ -13,14 +13,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from forest_play import UNCOMPILED, games_to_play, snapshots, walk
+from onnx import TensorProto, helper, numpy_helper
 from test_policy import card_of, write_policy
 
 from spirits_env import games
-from spirits_env.agents import gumbel, guided, make_agent
+from spirits_env.agents import guided, gumbel, make_agent
 from spirits_env.agents.guided import PolicySearchAgent
-from spirits_env.agents.gumbel import Tree, back_up, choose, enter, halving_widths, improve, settle
+from spirits_env.agents.gumbel import Rule, Tree, back_up, choose, enter, halving_widths, improve, settle
 from spirits_env.agents.policy import PolicyAgent
 from spirits_env.batch import Batch
 from spirits_env.game import stream
@@ -48,6 +50,15 @@ class Judge:
         assert mask.any(axis=1).all()
         self.asked.append(len(mask))
         return np.where(mask != 0, self.weights, LOW).astype(np.float32), np.zeros(len(mask), np.float32)
+
+    def judge(self, observation: np.ndarray, mask: np.ndarray, players: int) -> tuple[np.ndarray, np.ndarray]:
+        """What one seat expects the others lose, the next one most of it."""
+        logits, value = self.logits(observation, mask)
+        others = np.arange(players - 1, 0, -1)
+        values = np.full((len(mask), 4), 99, np.float32)
+        values[:, 0] = value
+        values[:, 1:players] = -value[:, None] * others / max(1, others.sum())
+        return logits, values
 
 
 class Reader(Judge):
@@ -146,7 +157,7 @@ def test_inside_the_tree_the_action_is_chosen_whose_visits_fall_most_short() -> 
     assert picks == [0, 1, 2, 0]
 
 
-def test_what_one_seat_expects_the_others_lose_and_all_of_it_reaches_the_root() -> None:
+def test_what_each_seat_expects_is_kept_under_its_number_and_all_of_it_reaches_the_root() -> None:
     rules = games.load("forest")
     tree = Tree.allocate(rules, 1, 3)
     first = plain(enter)(tree, 0, 0, 4)
@@ -155,16 +166,17 @@ def test_what_one_seat_expects_the_others_lose_and_all_of_it_reaches_the_root() 
     mask = np.zeros(len(rules.actions), np.int8)
     mask[[2, 5]] = 1
     logits = np.where(mask != 0, np.arange(len(mask)), LOW).astype(np.float32)
-    plain(settle)(tree, 0, second, 1, 3, mask, logits, 0.5)
-    np.testing.assert_allclose(tree.value[0, second], [-0.25, 0.5, -0.25, 0])
+    # Values count the seats from the one to act, seat 1 of three: it, seat 2, seat 0.
+    plain(settle)(tree, 0, second, 1, 3, mask, logits, np.array([0.5, -0.375, -0.125, 9.0]))
+    np.testing.assert_allclose(tree.value[0, second], [-0.125, 0.5, -0.375, 0])
     # An action that was illegal then may be legal in another re-deal.
     assert tree.logits[0, second, [2, 5, 9]].tolist() == [2, 5, 2]
     plain(back_up)(tree, 0, second, tree.value[0, second])
     plain(back_up)(tree, 0, first, np.array([1.0, -0.5, -0.5, 0]))
     assert tree.visits[0].tolist() == [2, 2, 1]
-    np.testing.assert_allclose(tree.total[0, 0], [0.75, 0, -0.75, 0])
+    np.testing.assert_allclose(tree.total[0, 0], [0.875, 0, -0.875, 0])
     np.testing.assert_allclose(tree.total[0, 1], tree.total[0, 0])
-    np.testing.assert_allclose(tree.total[0, 2], [-0.25, 0.5, -0.25, 0])
+    np.testing.assert_allclose(tree.total[0, 2], [-0.125, 0.5, -0.375, 0])
 
 
 @pytest.mark.parametrize(("root", "seat", "wanted"), [(0, 0, 2), (1, 1, 3), (0, 1, 3), (1, 0, 2), (0, 2, 3), (2, 2, 3)])
@@ -182,9 +194,9 @@ def test_down_the_tree_each_seat_chooses_for_itself_and_may_be_asked_twice_in_a_
         mask[:2] = 1
 
     for name in ("gather", "improve", "choose", "enter"):
-        monkeypatch.setattr(guided, name, plain(getattr(guided, name)))
-    monkeypatch.setattr(guided, "play", play, raising=False)
-    monkeypatch.setattr(guided, "legal", legal, raising=False)
+        monkeypatch.setattr(gumbel, name, plain(getattr(gumbel, name)))
+    monkeypatch.setattr(gumbel, "play", play, raising=False)
+    monkeypatch.setattr(gumbel, "legal", legal, raising=False)
     tree = Tree.allocate(games.load("forest"), 1, 5)
     for after_node, before, action in ((1, 0, 7), (2, 1, 0), (3, 1, 1)):
         assert plain(enter)(tree, 0, before, action) == after_node
@@ -245,7 +257,7 @@ def test_a_choice_hangs_on_chance_and_on_no_other_game_of_the_batch(
     assert actions.tolist() == single
     assert (first.chance == again.chance).all()
     parts = dealt(game, players, lanes, 20)
-    monkeypatch.setattr(guided, "_LEAVES", 40)
+    monkeypatch.setattr(gumbel, "_LEAVES", 40)
     assert parts.ask(agent, live).tolist() == single
 
 
@@ -278,6 +290,111 @@ def test_the_choice_is_the_same_whatever_is_hidden(game: str, players: int) -> N
             assert len(set(choices)) == 1
         state.play(rng.choice(state.legal_actions()))
     assert UNCOMPILED or different > 0
+
+
+# --- what a search finds ----------------------------------------------------------------------------------
+
+
+def found_in(
+    game: str, players: int, rule: Rule, monkeypatch: pytest.MonkeyPatch, judge: Any = None
+) -> tuple[np.ndarray, np.ndarray, gumbel.Found, Tree]:
+    """Search from some games at once: the roots, their masks, what was found, and the trees."""
+    batch = dealt(game, players, games_to_play(12, 2), 30)
+    live = np.flatnonzero(batch.seat >= 0)
+    roots = batch.states[live].copy()
+    roots["rng"] = [stream(lane) for lane in live]
+    trees: list[Tree] = []
+    allocate = Tree.allocate
+
+    def noted(*arguments: Any) -> Tree:
+        trees.append(allocate(*arguments))
+        return trees[-1]
+
+    monkeypatch.setattr(gumbel.Tree, "allocate", noted)
+    judge = judge or (lambda observation, mask: Reader(game).judge(observation, mask, players))
+    found = gumbel.search(batch.game, roots, batch.observation[live], batch.mask[live], judge, rule)
+    (tree,) = trees
+    return roots, batch.mask[live], found, tree
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_the_improved_policy_and_the_values_are_those_of_the_tree_recomputed(
+    game: str, players: int, noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = Rule(evaluations=10, considered=4, c_visit=20.0, c_scale=0.05, gumbel=noise)
+    roots, masks, found, tree = found_in(game, players, rule, monkeypatch)
+    for row, (root, mask) in enumerate(zip(roots, masks, strict=True)):
+        seat, legal = int(root["seat"]), np.flatnonzero(mask)
+        logits, value = tree.logits[row, 0].astype(float), tree.value[row, 0]
+        visits, means = {}, {}
+        for action in legal:
+            if child := tree.child[row, 0, action]:
+                visits[action] = int(tree.visits[row, child])
+                means[action] = tree.total[row, child, seat] / visits[action]
+        simulations = sum(visits.values())
+        assert simulations == tree.visits[row, 0] == (10 if len(legal) > 1 else 0)
+        assert len(visits) <= 4
+        completed = float(value[seat])
+        if visits:
+            weights = {action: math.exp(logits[action]) for action in visits}
+            mean = sum(weights[action] * means[action] for action in visits) / sum(weights.values())
+            completed = (completed + simulations * mean) / (1 + simulations)
+        sigma = (20.0 + max(visits.values(), default=0)) * 0.05
+        improved = np.array([logits[action] + sigma * means.get(action, completed) for action in legal])
+        expected = np.zeros(len(mask))
+        expected[legal] = np.exp(improved - improved.max()) / np.exp(improved - improved.max()).sum()
+        np.testing.assert_allclose(found.policy[row], expected, atol=1e-6)
+        assert found.policy[row].sum() == pytest.approx(1, abs=1e-5)
+        assert (found.policy[row][legal] > 0).all()
+        # The mean of what all simulations brought back and of what the network said of the root.
+        ends = sum((tree.total[row, tree.child[row, 0, action]] for action in visits), np.zeros(4)[: len(value)])
+        np.testing.assert_allclose(found.values[row], (ends + value) / (simulations + 1), atol=1e-6)
+        if noise == 0 and visits:
+            # Among those tried most, the best under the improved policy.
+            most = [action for action in visits if visits[action] == max(visits.values())]
+            assert found.actions[row] == max(most, key=lambda action: expected[action])
+        assert found.actions[row] in (visits or legal)
+    assert found.policy.dtype == found.values.dtype == np.float32
+    assert found.actions.dtype == np.int64
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_values_of_all_seats_add_up_to_nothing_when_the_networks_do(
+    players: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = Rule(evaluations=12, considered=4, c_visit=50.0, c_scale=1.0, gumbel=1.0)
+    roots, _, found, tree = found_in("forest", players, rule, monkeypatch)
+    np.testing.assert_allclose(found.values.sum(axis=1), 0, atol=1e-5)
+    assert not found.values[:, players:].any()
+    assert np.abs(found.values).max() > 0.1
+    assert (np.abs(found.values[:, :players]).sum(axis=0) > 0).all()
+    # What the network said of the root stands under each seat's own number.
+    for row, root in enumerate(roots):
+        view = State.of(games.load("forest"), root)
+        observation, mask = view.observation(view.seat)[None], view.mask()[None]
+        said = Reader("forest").judge(observation, mask, players)[1][0]
+        for around in range(players):
+            assert tree.value[row, 0, (view.seat + around) % players] == pytest.approx(said[around], abs=1e-6)
+
+
+def test_of_a_decision_without_a_choice_the_network_alone_is_asked() -> None:
+    state = next(state for state in walk(3, 1) if len(state.legal_actions()) == 1)
+    roots = np.array([state.record], state.game.dtype)
+    observation, mask = state.observation(state.seat)[None], state.mask()[None]
+    judge = Reader("forest")
+    found = gumbel.search(
+        state.game,
+        roots,
+        observation,
+        mask,
+        lambda seen, legal: judge.judge(seen, legal, 3),
+        Rule(8, 4, 50.0, 1.0, 1.0),
+    )
+    assert found.actions.tolist() == state.legal_actions()
+    np.testing.assert_array_equal(found.policy[0], mask[0])
+    said = judge.judge(observation, mask, 3)[1][0, :3]
+    np.testing.assert_allclose(np.roll(found.values[0, :3], -state.seat), said, atol=1e-6)
 
 
 # --- ends of games ----------------------------------------------------------------------------------------
@@ -373,6 +490,38 @@ def test_a_policy_file_gains_a_name_keeps_its_check_and_can_be_copied(policy: Pa
         expected = expected or actions
         assert actions == expected
         assert one.name == agent.name
+
+
+def with_every_seat(path: Path, target: Path) -> Path:
+    """Copy a policy file and give it values of every seat: the first four numbers that are seen."""
+    model = onnx.load(path)
+    model.graph.node.append(helper.make_node("Gather", ["seen", "first"], ["values"], axis=1))
+    model.graph.initializer.append(numpy_helper.from_array(np.arange(4), "first"))
+    model.graph.output.append(helper.make_tensor_value_info("values", TensorProto.FLOAT, ["batch", 4]))
+    onnx.save(model, target)
+    return target
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_a_file_with_values_of_every_seat_is_asked_for_them_and_others_for_the_observers_alone(
+    players: int, policy: Path, tmp_path: Path
+) -> None:
+    batch = dealt("forest", players, 6, 20)
+    one, every = PolicyAgent(policy), PolicyAgent(with_every_seat(policy, tmp_path / "every.onnx"))
+    logits, values = one.judge(batch.observation, batch.mask, players)
+    seen = batch.observation.sum(axis=1, dtype=np.float32)
+    np.testing.assert_allclose(values[:, 0], seen)
+    for other in range(1, players):
+        np.testing.assert_allclose(values[:, other], -seen / (players - 1), rtol=1e-6)
+    np.testing.assert_allclose(values[:, :players].sum(axis=1), 0, atol=1e-3)
+    same, all_values = every.judge(batch.observation, batch.mask, players)
+    np.testing.assert_array_equal(logits, same)
+    np.testing.assert_array_equal(all_values, batch.observation[:, :4])
+    assert all_values.dtype == values.dtype == np.float32
+    for agent in (one, every, pickle.loads(pickle.dumps(every))):
+        np.testing.assert_array_equal(agent.logits(batch.observation, batch.mask)[1], seen)
+        assert (batch.ask(search(agent, 6), batch.lanes) >= 0).all()
+        assert agent.judge(batch.observation, batch.mask, players)[1].shape[1] >= players
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from training import checkpoint, compare, metrics
 from training.config import Config, NetworkConfig, UtilityConfig, dump, parse
 from training.learner import DivergedError
 from training.ppo import PPO
-from training.run import Run, open_run
+from training.run import Run, find_run
 from training.sb3.__main__ import main
 from training.sb3.buffer import SeatRolloutBuffer
 from training.sb3.config import SB3Config, SB3LearnerConfig
@@ -339,7 +339,7 @@ def test_a_run_leaves_a_report_and_a_policy(whole_run: Path) -> None:
 
 def test_a_run_stopped_half_way_goes_on_exactly(whole_run: Path, tmp_path: Path) -> None:
     config = parse([*TINY, f"--folder={tmp_path}", "--name=whole", "--evaluation.every=0"], SB3Config)
-    stopped = Run(SB3Learner(config), open_run(config))
+    stopped = Run(SB3Learner(config), find_run(config))
     iterate = stopped.learner.iterate
 
     def iterate_once() -> dict[str, float]:
@@ -349,7 +349,7 @@ def test_a_run_stopped_half_way_goes_on_exactly(whole_run: Path, tmp_path: Path)
     stopped.learner.iterate = iterate_once
     stopped.learn()
     assert stopped.learner.decisions < 1500
-    Run(SB3Learner(config), open_run(config)).learn()
+    Run(SB3Learner(config), find_run(config)).learn()
     found = [checkpoint.load(checkpoint.folders(run)[-1]) for run in (whole_run, tmp_path / "whole")]
     assert found[0]["learner"]["decisions"] == found[1]["learner"]["decisions"]
     assert same(*(content["learner"]["network"] for content in found))

@@ -148,8 +148,9 @@ class EvaluationConfig:
         against: Opponents by name or file.
         every: Decisions between the matches that make the curve; 0 for none.
         games: Games per opponent in each of these.
-        gate: By how much a new policy's win share against the best so far must exceed that of equals to take its
-            place, told by a sequential test with each of these matches; 0 keeps the newest instead.
+        gate: By how much the win share of a policy better than the best so far exceeds that of equals, in the
+            sequential test that comes with each of these matches: who passes it takes its place. With several numbers
+            of players they count alike, see `training.gate`. 0 for no test: the newest is the best.
         final_games: Games per opponent in the report.
         seed: Names the deals.
     """
@@ -157,7 +158,7 @@ class EvaluationConfig:
     against: tuple[str, ...] = ("random", "greedy")
     every: int = 500_000
     games: int = 200
-    gate: float = 0.03
+    gate: float = 0.02
     final_games: int = 1000
     seed: int = 1
 
@@ -251,7 +252,7 @@ class Config:
         check_range("utility", self.utility, above_zero=("margin_width",))
         check_range("evaluation", self.evaluation, at_least_one=("games", "final_games"))
         if self.evaluation.gate > _MOST_GATE:
-            raise ValueError(f"evaluation.gate was {self.evaluation.gate}; give a share up to 0.5, for example 0.03.")
+            raise ValueError(f"evaluation.gate was {self.evaluation.gate}; give a share up to 0.5, for example 0.02.")
 
     def values(self) -> dict[str, Any]:
         """The whole configuration as plain values, for YAML."""

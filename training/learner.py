@@ -229,8 +229,8 @@ def pick_precision(name: str, device: th.device) -> str:
 
 
 def mean_of(values: th.Tensor, weights: th.Tensor) -> th.Tensor:
-    """Return the mean of values under weights of the same shape."""
-    return (values * weights).sum() / weights.sum()
+    """Return the mean of values under weights of the same shape; 0 where all weights are 0."""
+    return (values * weights).sum() / weights.sum().clamp(min=_TINY)
 
 
 def masked_log_softmax(logits: th.Tensor, mask: th.Tensor) -> th.Tensor:

@@ -23,11 +23,11 @@ from spirits_env import games
 from spirits_env.agents import Agent
 from spirits_env.agents.policy import make_card
 from spirits_env.arena import Result, evaluate
-from spirits_env.arena.runner import run_gate
 from training import checkpoint
 from training.agent import NetworkAgent
 from training.config import Config, dump
 from training.export import export
+from training.gate import compare
 from training.learner import DivergedError, Learner
 from training.metrics import Writer
 from training.report import libraries, provenance, write_report
@@ -38,15 +38,15 @@ INTERRUPTED = 130
 
 # What may differ between a run and its continuation.
 _FREE = ("max_minutes", "progress", "checkpoint_every", "keep_checkpoints", "evaluation")
-# Seeds of the matches of the curve and of the gate, beside that of the report.
-_CURVE, _GATE = 1, 2
+# The seed of the matches of the curve, beside that of the report.
+_CURVE = 1
 
 # Says in sentences what the final matches show.
 Explain = Callable[[Sequence[Result]], str]
 
 
-def open_run(config: Config) -> Path:
-    """Make the run's folder, or find the run in it that is to go on.
+def find_run(config: Config) -> Path:
+    """Return the run's folder, which may hold the beginning of this run; nothing is made yet.
 
     Raises:
         ValueError: If the folder holds a finished run or one of another configuration.
@@ -63,8 +63,6 @@ def open_run(config: Config) -> Path:
             raise ValueError(
                 f"{run} holds a run with other values of {', '.join(other)}; give another --name or remove that folder."
             )
-    run.mkdir(parents=True, exist_ok=True)
-    path.write_text(dump(config), encoding="utf-8")
     return run
 
 
@@ -73,7 +71,7 @@ class Run:
 
     Args:
         learner: What learns; put back to the run's newest checkpoint, or to the weights of `config.start`.
-        folder: The run's folder.
+        folder: The run's folder, made once that has worked.
         against: Opponents of the matches beside those of the configuration.
 
     Attributes:
@@ -91,14 +89,15 @@ class Run:
         self.interrupted = False
         self._minutes_before = 0.0
         self.earlier = {"decisions": 0, "minutes": 0.0}
+        self.best, self.best_at = self._weights(), 0
+        self._saved_at = self._matched_at = 0
         kept = checkpoint.folders(folder)
         if kept:
             self._go_on(kept[-1])
-            return
-        if self.config.start:
+        elif self.config.start:
             self._begin_with(checkpoint.newest(self.config.start))
-        self.best, self.best_at = self._weights(), 0
-        self._saved_at = self._matched_at = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / checkpoint.CONFIG).write_text(dump(self.config), encoding="utf-8")
 
     def _go_on(self, folder: Path) -> None:
         """Go on from one of the run's own checkpoints."""
@@ -118,14 +117,17 @@ class Run:
     def _begin_with(self, folder: Path) -> None:
         """Begin with another run's weights; a critic that sees everything may be missing on either side."""
         content = checkpoint.load(folder)
-        try:
-            missing, unknown = self.learner.network.load_state_dict(content["best"], strict=False)
-        except RuntimeError as error:
+        own, given = self._weights(), content["best"]
+        shapes = [
+            {name: values.shape for name, values in weights.items() if not name.startswith("oracle.")}
+            for weights in (own, given)
+        ]
+        if shapes[0] != shapes[1]:
             raise ValueError(
-                f"start was {self.config.start}, whose network has other sizes; give the same network.* as there."
-            ) from error
-        if any(not name.startswith("oracle.") for name in (*missing, *unknown)):
-            raise ValueError(f"start was {folder}, whose network is of another kind; give the same network.* as there.")
+                f"start was {self.config.start}, whose network is another; give the network.* of that run."
+            )
+        self.learner.network.load_state_dict({**own, **{name: given[name] for name in shapes[1]}})
+        self.best = self._weights()
         self.earlier = {
             "decisions": content["best_at"] + content["earlier"]["decisions"],
             "minutes": content["minutes"] + content["earlier"]["minutes"],
@@ -183,7 +185,8 @@ class Run:
             self.best, self.best_at = self._weights(), learner.decisions
 
     def _out_of_time(self) -> bool:
-        return 0 < self.config.max_minutes <= self.minutes
+        """Tell whether the time is over; a run learns from one rollout at least."""
+        return 0 < self.config.max_minutes <= self.minutes and self.learner.decisions > 0
 
     def match(self) -> dict[str, float]:
         """Play the matches of the curve and the gate; returns their metrics."""
@@ -205,28 +208,21 @@ class Run:
                 if match.margin is not None:
                     metrics[f"match_{players}p/margin_{match.opponent}"] = match.margin.mean
                 shown[f"{players}p {match.opponent}"] = f"{match.share.mean:.0%}"
-        metrics |= self._gate(agent)
+        metrics |= self._gate()
         self._bar.set_postfix(shown)
         return metrics
 
-    def _gate(self, agent: NetworkAgent) -> dict[str, float]:
+    def _gate(self) -> dict[str, float]:
         """Let the present weights take the place of the best ones if they win more from them."""
         config = self.config
+        figures: dict[str, float] = {}
+        passed = True
         if config.evaluation.gate and self.best_at:
             rival = copy.deepcopy(self.learner.network)
             rival.load_state_dict(self.best)
-            verdict = run_gate(
-                [agent, NetworkAgent(rival, "best so far")],
-                config.evaluation.gate,
-                config.players[0],
-                game=config.game,
-                seed=config.evaluation.seed + _GATE + self.learner.decisions,
-                options=config.options,
-            )[2]
+            verdict = compare(self.learner.network, rival, config, self.learner.decisions)
             figures = {"gate/win_share": verdict.mean, "gate/deals": float(verdict.deals)}
             passed = verdict.decision == "better"
-        else:
-            figures, passed = {}, True
         if passed:
             self.best, self.best_at = self._weights(), self.learner.decisions
         return {**figures, "gate/best_at": float(self.best_at)}
@@ -312,7 +308,7 @@ def carry_out(
     """
     try:
         learner = make_learner()
-        run = Run(learner, open_run(config), against)
+        run = Run(learner, find_run(config), against)
         run.learn()
         if run.interrupted:
             print(f"Stopped after {learner.decisions} decisions; the same command goes on from there.")

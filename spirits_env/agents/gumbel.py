@@ -355,7 +355,9 @@ def _finish(roots, tree, race, c_visit, c_scale, actions, policy, values):
         seat = np.int64(roots[row].seat)
         rank(tree, race, row, seat, c_visit, c_scale, visits, means, improved)
         actions[row] = race.runners[row, 0]
-        improve(tree.logits[row, 0], race.mask[row], visits, means, tree.value[row, 0, seat], c_visit, c_scale, improved)
+        improve(
+            tree.logits[row, 0], race.mask[row], visits, means, tree.value[row, 0, seat], c_visit, c_scale, improved
+        )
         policy[row] = np.exp(improved - improved.max())
         policy[row] /= policy[row].sum()
         for other in range(values.shape[1]):
@@ -491,6 +493,8 @@ def search(game: Game, roots: np.ndarray, observation: np.ndarray, mask: np.ndar
     """
     considered = min(rule.considered, rule.evaluations, mask.shape[1])
     size = max(1, min(_LEAVES // considered, _NODES // (rule.evaluations + 1)))
+    # Whole numbers would make Numba compile the loops a second time.
+    rule = Rule(rule.evaluations, rule.considered, float(rule.c_visit), float(rule.c_scale), float(rule.gumbel))
     found = Found(
         np.empty(len(roots), np.int64),
         np.empty(mask.shape, np.float32),
