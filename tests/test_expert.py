@@ -272,7 +272,7 @@ def test_a_start_of_another_size_is_one_sentence(
     assert expert.main([*SMALL, *words]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
-    assert "whose network has other sizes; give the same network.* as there" in lines[0]
+    assert "whose network is another one; give the network.* of that run" in lines[0]
 
 
 def test_a_stopped_run_goes_on_exactly_as_if_it_had_not_been(tmp_path: Path) -> None:

@@ -493,8 +493,8 @@ def test_a_start_may_lack_or_bring_a_critic_that_sees_everything(oracles: tuple[
 @pytest.mark.parametrize(
     ("network", "said"),
     [
-        ("--network.widths=[8]", "other sizes"),
-        ("--network.widths=[16, 16]", "another kind"),
+        ("--network.widths=[8]", "whose network is another one; give the network.* of that run"),
+        ("--network.widths=[16, 16]", "whose network is another one"),
         ("--start=nowhere", "checkpoint"),
     ],
 )
@@ -508,6 +508,8 @@ def test_a_start_that_does_not_fit_is_one_sentence(
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert said in lines[0]
+    # Nothing is in the way of the command that is right.
+    assert not (tmp_path / "second").exists()
 
 
 # --- the gate ---------------------------------------------------------------------------------------------
