@@ -27,7 +27,11 @@ from spirits_env.cli import main as spirits
 from spirits_env.games.wild import powers, rules
 from spirits_env.sb3 import SelfPlayVecEnv
 from training import metrics, selfplay
-from training.config import make_parser
+from training.compare import CompareConfig
+from training.config import Config, make_parser
+from training.expert import ExpertConfig
+from training.exploiter import ExploiterConfig
+from training.sb3.config import SB3Config
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -103,8 +107,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny run, finished, under the name that the docs use."""
     folder = tmp_path_factory.mktemp("docs")
     files = [f"--config={ROOT / 'configs' / name}" for name in ("forest.yaml", "quick.yaml")]
-    tiny = ["--decisions=1536", "--evaluation.games=4", "--evaluation.final_games=4", "--progress=false", "--threads=1"]
-    small = ["--network.kind=mlp", "--network.hidden=[16]"]
+    tiny = ["--decisions=2600", "--evaluation.games=4", "--evaluation.final_games=4", "--progress=false", "--threads=1"]
+    small = ["--network.kind=mlp", "--network.widths=[16]", "--evaluation.gate=0.5"]
     assert selfplay.main([*files, *tiny, *small, "--name=forest", f"--folder={folder / 'runs'}"]) == 0
     return folder / "runs/forest"
 
@@ -139,15 +143,23 @@ def test_the_readme_shows_every_face_in_few_lines() -> None:
 
 def test_commands_of_training_parse(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
+    kinds = {
+        "selfplay": Config,
+        "expert": ExpertConfig,
+        "exploiter": ExploiterConfig,
+        "sb3": SB3Config,
+        "compare": CompareConfig,
+    }
     commands = [
         command
         for page in PAGES
-        for command in re.findall(r"python -m training\.selfplay([^`\n|]*)", page.read_text(encoding="utf-8"))
+        for command in re.findall(r"python -m training\.(\w+)([^`\n|]*)", page.read_text(encoding="utf-8"))
+        if command[0] in kinds
     ]
-    assert len(commands) > 3
-    for command in commands:
+    assert {program for program, _ in commands} == set(kinds)
+    for program, command in commands:
         words = [word for word in shlex.split(command) if word not in ("--help", "--print_config")]
-        make_parser().parse_args(words)
+        make_parser(kinds[program]).parse_args(words)
 
 
 def shortened(command: str) -> list[str]:
@@ -534,13 +546,16 @@ def test_remarks_are_told_of_where_a_game_has_any(game: str) -> None:
 
 def test_every_metric_is_told_and_no_other(run: Path) -> None:
     logged = {key for row in metrics.read(run) for key in row}
-    told = first_cells(section(TRAINING, "Metrics"))
-    for key in list(told):
-        if "<n>" in key:
-            told |= {key.replace("<n>", str(seat)) for seat in range(2)}
-        if "<opponent>" in key:
-            told |= {key.replace("<opponent>", name) for name in ("random", "greedy")}
-    assert logged == {key for key in told if "<" not in key}
+    always, rest = section(TRAINING, "Metrics").split("| key | only with |")
+    told = set()
+    for key in first_cells(always):
+        key = key.replace("<n>", "2")
+        for mark, names in (("<s>", ("0", "1")), ("<opponent>", ("random", "greedy"))):
+            if mark in key:
+                told |= {key.replace(mark, name) for name in names}
+        told |= set() if "<" in key else {key}
+    assert logged == told
+    assert not first_cells(rest) & first_cells(always)
 
 
 def test_every_file_of_a_run_is_told(run: Path) -> None:
@@ -556,8 +571,6 @@ def test_every_key_of_a_card_is_told(run: Path) -> None:
 
 
 def test_every_part_of_the_configuration_is_told() -> None:
-    from training.config import Config
-
     text = section(TRAINING, "Configuration")
     assert all(f"`{key}`" in text for key in Config().values())
     assert all(f"`configs/{path.name}`" in text for path in (ROOT / "configs").glob("*.yaml"))

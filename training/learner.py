@@ -98,6 +98,13 @@ class Learner:
     def after_step(self) -> None:
         """Do what follows every gradient step."""
 
+    def schedules(self) -> dict[str, float]:
+        """Return what is scheduled, as it is now, by the names of metrics."""
+        return {
+            "train/learning_rate": self.learning_rate,
+            "train/utility_margin_weight": self.utility_margin_weight,
+        }
+
     def moved_far(self, metrics: dict[str, float]) -> bool:
         """Tell from the metrics of a step whether the passes over this rollout must end."""
         return False
@@ -153,8 +160,7 @@ class Learner:
             **{name: float(np.mean([each[name] for each in seen])) for name in seen[0]},
             "train/steps": float(len(seen)),
             "train/explained_variance": 1 - float((returns - value).var()) / max(float(returns.var()), _TINY),
-            "train/learning_rate": self.learning_rate,
-            "train/utility_margin_weight": self.utility_margin_weight,
+            **self.schedules(),
         }
 
     def step(self, batch: dict[str, th.Tensor]) -> dict[str, float]:

@@ -128,6 +128,10 @@ class PPO(Learner):
                 for slow, fast in zip(self.average.parameters(), self.network.parameters(), strict=True):
                     slow.lerp_(fast, 1 - self.config.learner.pull_decay)
 
+    def schedules(self) -> dict[str, float]:
+        """Return what is scheduled, as it is now, by the names of metrics."""
+        return {**super().schedules(), "train/entropy_weight": self.entropy_weight}
+
     def moved_far(self, metrics: dict[str, float]) -> bool:
         """Tell whether the policy has moved as far as an update may move it."""
         return 0 < 1.5 * self.config.learner.target_kl < metrics["train/approx_kl"]

@@ -124,7 +124,7 @@ class Run:
         ]
         if shapes[0] != shapes[1]:
             raise ValueError(
-                f"start was {self.config.start}, whose network is another; give the network.* of that run."
+                f"start was {self.config.start}, whose network is another one; give the network.* of that run."
             )
         self.learner.network.load_state_dict({**own, **{name: given[name] for name in shapes[1]}})
         self.best = self._weights()
