@@ -29,8 +29,8 @@ redeal: Any
 write_end: Any
 simulate: Any
 
-# Maps observations `(m, size)` and masks `(m, actions)`, int8, to logits `(m, actions)` and values `(m, seats)`, float32,
-# the seats counted from the observer.
+# Maps observations `(m, size)` and masks `(m, actions)`, int8, to logits `(m, actions)` and values `(m, seats)`,
+# float32, the seats counted from the observer.
 Judge = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 # Bounds on the games searched side by side: leaves in one network call, and nodes of all their trees.

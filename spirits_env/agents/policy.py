@@ -212,8 +212,8 @@ class PolicyAgent(Agent):
             players: Players at the table.
 
         Returns:
-            Logits of shape `(n, action_count)` and values of the seats counted from the observer, `(n, players)` at least,
-            both float32; what comes after the players means nothing.
+            Logits of shape `(n, action_count)` and values of shape `(n, players)` or wider, the seats counted from the
+            observer, both float32; what comes after the players means nothing.
         """
         inputs = {"observation": observation, "mask": mask}
         if self._every_seat:
