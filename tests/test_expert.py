@@ -262,7 +262,10 @@ def test_a_run_starts_from_one_of_self_play_and_goes_through_every_step(first_st
     assert read_card(tmp_path / "x/policy.onnx")["players"] == [2, 3]
     results = json.loads((tmp_path / "x/evaluation.json").read_text())
     assert [result["matches"][0]["illegal"] for result in results] == [0] * 4
-    assert "Command: `python -m training.expert" in (tmp_path / "x/report.md").read_text()
+    report = (tmp_path / "x/report.md").read_text()
+    assert "Command: `python -m training.expert" in report
+    # Each number of players has tables of its own.
+    assert [report.count(f", {players} players, forced_steal") for players in (2, 3)] == [1, 1]
 
 
 def test_a_start_of_another_size_is_one_sentence(

@@ -142,6 +142,10 @@ def write_report(
     revision = made_with["revision"] or "unknown"
     changed = " with uncommitted changes" if made_with["uncommitted_changes"] else ""
     players = " and ".join(map(str, config.players))
+    # A table is of one number of players.
+    tables = "\n\n".join(
+        to_markdown([result for result in results if result.players == count]) for count in config.players
+    )
     text = f"""# Run `{config.name}`
 
 {config.game}, {players} players, network `{config.network.kind}`, seed {config.seed}.
@@ -151,7 +155,7 @@ def write_report(
 Measured on the exported `policy.onnx`, on deals that training never saw; `:sample` draws from the policy instead of
 playing its best action.
 
-{meaning}{to_markdown(results)}
+{meaning}{tables}
 
 ## Curves
 
