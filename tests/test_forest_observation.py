@@ -201,7 +201,7 @@ def test_the_slices_follow_each_other_without_gaps_and_the_tile_planes_come_firs
     board = GAME.board
     assert board.planes == tuple(LAYOUT)[: len(board.planes)]
     assert all(part.shape[-1] == board.rows * board.columns == 48 for part in LAYOUT.slices[: len(board.planes)])
-    assert {board.present, *board.icons, *board.counts, *board.picked} <= set(LAYOUT)
+    assert {board.present, *board.icons, *board.counts, board.picked} <= set(LAYOUT)
 
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 5)])

@@ -473,7 +473,7 @@ def test_texts_make_agents_with_names_that_make_them_again() -> None:
         ("search:10,reuse=maybe", "the value 'maybe' of reuse is no bool"),
         ("search:10,threads=0", "threads was 0"),
         ("search:10,exploration=nan", "exploration was nan"),
-        ("serach:10", "no agent 'serach:10'; give random, greedy, search:400"),
+        ("serach:10", "no agent 'serach:10'; give random, greedy, policy:forest, policy:wild, search:400"),
     ],
 )
 def test_wrong_texts_are_one_clear_error(text: str, message: str) -> None:
