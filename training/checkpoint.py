@@ -7,13 +7,43 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import torch as th
+import yaml
 
 FILE = "checkpoint.pt"
 CONFIG = "config.yaml"
+REPORT = "report.md"
+
+
+class RefusedError(ValueError):
+    """The folder of a run holds something else."""
+
+
+def check_run(run: Path, wanted: dict[str, Any], free: Collection[str]) -> None:
+    """Refuse a folder in which this run can neither begin nor go on.
+
+    Args:
+        run: The run's folder, which may not be there yet.
+        wanted: The configuration as plain values.
+        free: Keys that may differ between a run and its continuation.
+
+    Raises:
+        RefusedError: If the folder holds a finished run or one of another configuration.
+    """
+    if (run / REPORT).is_file():
+        raise RefusedError(f"{run} holds a finished run; give another --name or remove that folder.")
+    path = run / CONFIG
+    if path.is_file():
+        known = yaml.safe_load(path.read_text(encoding="utf-8"))
+        other = [key for key in {**known, **wanted} if key not in free and known.get(key) != wanted.get(key)]
+        if other:
+            raise RefusedError(
+                f"{run} holds a run with other values of {', '.join(other)}; give another --name or remove that folder."
+            )
 
 
 def folders(run: Path) -> list[Path]:

@@ -141,16 +141,13 @@ class UtilityConfig:
 
 
 @dataclass
-class EvaluationConfig:
+class MatchConfig:
     """Matches, never part of learning and on deals of their own.
 
     Attributes:
         against: Opponents by name or file.
         every: Decisions between the matches that make the curve; 0 for none.
         games: Games per opponent in each of these.
-        gate: By how much the win share of a policy better than the best so far exceeds that of equals, in the
-            sequential test that comes with each of these matches: who passes it takes its place. With several numbers
-            of players they count alike, see `training.gate`. 0 for no test: the newest is the best.
         final_games: Games per opponent in the report.
         seed: Names the deals.
     """
@@ -158,9 +155,21 @@ class EvaluationConfig:
     against: tuple[str, ...] = ("random", "greedy")
     every: int = 500_000
     games: int = 200
-    gate: float = 0.02
     final_games: int = 1000
     seed: int = 1
+
+
+@dataclass
+class EvaluationConfig(MatchConfig):
+    """Matches, and the gate that comes with them.
+
+    Attributes:
+        gate: By how much the win share of a policy better than the best so far exceeds that of equals, in the
+            sequential test that comes with each of these matches: who passes it takes its place. With several numbers
+            of players they count alike, see `training.gate`. 0 for no test: the newest is the best.
+    """
+
+    gate: float = 0.02
 
 
 @dataclass

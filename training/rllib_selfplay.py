@@ -33,7 +33,8 @@ from spirits_env.arena import Result, evaluate, to_markdown
 from spirits_env.game import stream
 from spirits_env.state import State
 from training.agent import NetworkAgent
-from training.config import NetworkConfig, parse
+from training.checkpoint import CONFIG, RefusedError, check_run
+from training.config import MatchConfig, NetworkConfig, parse
 from training.export import ILLEGAL_LOGIT, export
 from training.learner import DivergedError
 from training.metrics import Writer
@@ -52,7 +53,6 @@ except ModuleNotFoundError:
     raise ImportError("Ray RLlib is not installed here; run `make train-rllib`, which makes .venv-rllib.") from None
 
 POLICY = "policy.onnx"
-CONFIG = "config.yaml"
 PROGRESS = "progress.json"
 INTERRUPTED = 130
 
@@ -132,25 +132,6 @@ class LearnConfig:
 
 
 @dataclass
-class MatchConfig:
-    """Matches, never part of learning and on deals of their own.
-
-    Attributes:
-        against: Opponents by name or file.
-        every: Decisions between the matches that make the curve; 0 for none.
-        games: Games per opponent in each of these.
-        final_games: Games per opponent in the report.
-        seed: Names the deals.
-    """
-
-    against: tuple[str, ...] = ("random", "greedy")
-    every: int = 131072
-    games: int = 200
-    final_games: int = 1000
-    seed: int = 1
-
-
-@dataclass
 class RLlibConfig:
     """A training run on RLlib.
 
@@ -189,7 +170,7 @@ class RLlibConfig:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     play: PlayConfig = field(default_factory=PlayConfig)
     learner: LearnConfig = field(default_factory=LearnConfig)
-    evaluation: MatchConfig = field(default_factory=MatchConfig)
+    evaluation: MatchConfig = field(default_factory=lambda: MatchConfig(every=131072))
 
     def __post_init__(self) -> None:
         """Settle what was left open: the network's kind and the run's name."""
@@ -443,10 +424,6 @@ def cluster(config: RLlibConfig) -> Iterator[None]:
 # --- a run ------------------------------------------------------------------------------------------------
 
 
-class RefusedError(ValueError):
-    """The folder of a run holds something else."""
-
-
 def open_run(config: RLlibConfig) -> Path:
     """Make the run's folder, or find the run in it that is to go on.
 
@@ -454,18 +431,9 @@ def open_run(config: RLlibConfig) -> Path:
         RefusedError: If the folder holds a finished run or one of another configuration.
     """
     run = Path(config.folder) / config.name
-    path = run / CONFIG
-    if (run / "report.md").is_file():
-        raise RefusedError(f"{run} holds a finished run; give another --name or remove that folder.")
-    if path.is_file():
-        known, wanted = yaml.safe_load(path.read_text(encoding="utf-8")), config.values()
-        other = [key for key in {**known, **wanted} if key not in _FREE and known.get(key) != wanted.get(key)]
-        if other:
-            raise RefusedError(
-                f"{run} holds a run with other values of {', '.join(other)}; give another --name or remove that folder."
-            )
+    check_run(run, config.values(), _FREE)
     run.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(config.values(), sort_keys=False), encoding="utf-8")
+    (run / CONFIG).write_text(yaml.safe_dump(config.values(), sort_keys=False), encoding="utf-8")
     return run
 
 

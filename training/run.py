@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Any
 
 import torch as th
-import yaml
 from tqdm import tqdm
 
 from spirits_env import games
@@ -33,7 +32,6 @@ from training.metrics import Writer
 from training.report import libraries, provenance, write_report
 
 POLICY = "policy.onnx"
-REPORT = "report.md"
 INTERRUPTED = 130
 
 # What may differ between a run and its continuation.
@@ -52,17 +50,7 @@ def find_run(config: Config) -> Path:
         ValueError: If the folder holds a finished run or one of another configuration.
     """
     run = Path(config.folder) / config.name
-    path = run / checkpoint.CONFIG
-    if (run / REPORT).is_file():
-        raise ValueError(f"{run} holds a finished run; give another --name or remove that folder.")
-    if path.is_file():
-        known = yaml.safe_load(path.read_text(encoding="utf-8"))
-        wanted = config.values()
-        other = [key for key in {**known, **wanted} if key not in _FREE and known.get(key) != wanted.get(key)]
-        if other:
-            raise ValueError(
-                f"{run} holds a run with other values of {', '.join(other)}; give another --name or remove that folder."
-            )
+    checkpoint.check_run(run, config.values(), _FREE)
     return run
 
 
@@ -322,6 +310,6 @@ def carry_out(
     except ValueError as error:
         print(f"{config.PROGRAM}: {error}", file=sys.stderr)
         return 2
-    print((run.folder / REPORT).read_text(encoding="utf-8").split("## Curves")[0])
-    print(f"The policy is {run.folder / POLICY}, the report {run.folder / REPORT}.")
+    print((run.folder / checkpoint.REPORT).read_text(encoding="utf-8").split("## Curves")[0])
+    print(f"The policy is {run.folder / POLICY}, the report {run.folder / checkpoint.REPORT}.")
     return 0

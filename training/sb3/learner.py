@@ -128,10 +128,7 @@ class SB3Learner(Learner):
         learner, model = self.config.learner, self.model
         model.ent_coef = self.between(learner.entropy, learner.final_entropy)
         self.env.margin_weight = self.utility_margin_weight
-        metrics = {
-            "train/learning_rate": self.learning_rate,
-            "train/utility_margin_weight": self.utility_margin_weight,
-        }
+        metrics = self.schedules()
         set_random_seed(run_seed(self.config.seed, CHOICES, self.number) % _SEEDS)
         ends = Ends()
         try:
