@@ -155,7 +155,6 @@ class _Tiles(NamedTuple):
 
     Attributes:
         cell: Where each lies: `cells * row of the batch + cell`, shape `(n,)`.
-        sample: Row of the batch, shape `(n,)`.
         printed: Features, shape `(n, planes + 2)`.
         icon: For each kind, the row of the table of icons it reads, shape `(n,)`.
         left: The tile before it in its row, n for none, shape `(n,)`.
@@ -163,7 +162,6 @@ class _Tiles(NamedTuple):
     """
 
     cell: th.Tensor
-    sample: th.Tensor
     printed: th.Tensor
     icon: tuple[th.Tensor, th.Tensor]
     left: th.Tensor
@@ -176,7 +174,8 @@ class TileNet(Network):
     Permuting rows or reversing a row permutes the logits the same way and leaves the value as it is: row layers add
     what both neighbours give before weighing it, and all pooling is over sets. Icons read how the seats stand in them,
     tiles read their icons, rows look at their neighbours, icons collect from their tiles, and the whole collects from
-    the icons. The action of an end reads the logit of the tile that lies there. Only tiles that still lie are
+    the icons, first what they are, then which seats they forecast to have points in them. Tiles read their icons again,
+    and the whole. The action of an end reads the logit of the tile that lies there. Only tiles that still lie are
     computed, about half of the cells over a game.
 
     Args:
@@ -207,8 +206,9 @@ class TileNet(Network):
         self.first, self.second = (stop - start for start, stop in self.kinds)
         facts = game.layout.size - self.planes * self.cells
         self.facts = nn.Linear(facts, context)
-        # Per icon: own, one per seat, left, missing by seat, picked.
-        self.stand = nn.Linear(3 + 2 * self.seats, icon)
+        # Per icon: own, one per seat, left, missing by seat, lead by seat, picked.
+        self.stand = nn.Linear(3 + 3 * self.seats, icon)
+        self.stand_more = nn.Linear(icon, icon)
         self.names = nn.Parameter(th.zeros(self.categories, icon))
         self.stand_facts = nn.Linear(context, icon, bias=False)
         # A tile's planes, and how many tiles lie on either side of it.
@@ -220,11 +220,13 @@ class TileNet(Network):
         self.again = nn.Linear(icon, icon)
         self.collect = nn.Linear(width, icon, bias=False)
         self.pool = nn.Linear(width + 2 * icon + context, context)
-        self.point = nn.Linear(context, width)
-        self.pointer = nn.Linear(width, 2)
-        self.others = nn.Linear(context, len(game.actions) - 2 * board.rows - self.cells)
         self.lead_whole = nn.Linear(context, icon)
         self.lead = nn.Linear(icon, self.seats)
+        self.outlook = nn.Linear(self.categories * self.seats, context)
+        self.point = nn.Linear(context, width)
+        self.point_icon = nn.Linear(icon, width, bias=False)
+        self.pointer = nn.Linear(width, 2)
+        self.others = nn.Linear(context, len(game.actions) - 2 * board.rows - self.cells)
         for head in (self.pointer, self.others):
             nn.init.normal_(head.weight, std=0.01)
 
@@ -235,8 +237,9 @@ class TileNet(Network):
         rest = (observation[:, flat:].float() * self.scales[flat:]).to(dtype)
         facts = th.relu(self.facts(rest))
         standings = th.relu(self.stand(self._standings(rest)) + (self.names + self.stand_facts(facts).unsqueeze(1)))
+        standings = standings + th.relu(self.stand_more(standings))
         tiles = self._tiles(observation, dtype)
-        table = self._table(standings, facts)
+        table = self._table(self.encode_icon(standings), self.encode_facts(facts))
         hidden = th.relu(
             self.encode(tiles.printed) + table.index_select(0, tiles.icon[0]) + table.index_select(0, tiles.icon[1])
         )
@@ -254,11 +257,15 @@ class TileNet(Network):
         icons = th.relu(self.again(standings) + self.collect(th.cat([first, second], dim=1)))
         everything = collected[:, : self.first + 1].sum(dim=1)
         whole = th.relu(self.pool(th.cat([everything, icons.sum(dim=1) / 4, icons.amax(dim=1), facts], dim=1)))
-        pointed = self.pointer(th.relu(hidden + self.point(whole).index_select(0, tiles.sample)))
+        leads = self.lead(th.relu(icons + self.lead_whole(whole).unsqueeze(1)))
+        whole = whole + th.relu(self.outlook(th.sigmoid(leads).reshape(count, -1)))
+        table = self._table(self.point_icon(icons), self.point(whole))
+        pointed = self.pointer(
+            th.relu(hidden + table.index_select(0, tiles.icon[0]) + table.index_select(0, tiles.icon[1]))
+        )
         cells = pointed.new_zeros(count * self.cells, 2).index_copy(0, tiles.cell, pointed).reshape(count, -1, 2)
         ends = self._end_logits(cells[:, :, 0], observation)
-        leads = self.lead(th.relu(icons + self.lead_whole(whole).unsqueeze(1))).transpose(1, 2)
-        return th.cat([ends, cells[:, :, 1], self.others(whole)], dim=1), whole, leads
+        return th.cat([ends, cells[:, :, 1], self.others(whole)], dim=1), whole, leads.transpose(1, 2)
 
     def padding(self, observation: th.Tensor) -> th.Tensor:
         """Return rows that make observations a multiple of 64, with a multiple of 512 tiles in all."""
@@ -280,9 +287,14 @@ class TileNet(Network):
             rows = (at.stop - at.start) // self.categories
             counts = rest[:, at.start - start : at.stop - start].reshape(-1, rows, self.categories)
             parts.append(counts.transpose(1, 2))
+        by_seat = parts[1]
+        leads = [
+            mine - th.cat([by_seat[:, :, :seat], by_seat[:, :, seat + 1 :]], dim=2).amax(dim=2)
+            for seat, mine in enumerate(by_seat.unbind(dim=2))
+        ]
         at = self.layout[self.board.picked]
         picked = nn.functional.pad(rest[:, at.start - start : at.stop - start], (0, self.second))
-        return th.cat([*parts, picked.unsqueeze(2)], dim=2)
+        return th.cat([*parts, th.stack(leads, dim=2), picked.unsqueeze(2)], dim=2)
 
     def _tiles(self, observation: th.Tensor, dtype: th.dtype) -> _Tiles:
         """List the tiles that still lie."""
@@ -308,7 +320,7 @@ class TileNet(Network):
         before, after = th.cat([outside, cell[:-1]]), th.cat([cell[1:], outside])
         left = th.where((column > 0) & (before == cell - 1), order - 1, tiles)
         right = th.where((column < self.board.columns - 1) & (after == cell + 1), order + 1, tiles)
-        return _Tiles(cell, sample, printed, (icon[0], icon[1]), left, right)
+        return _Tiles(cell, printed, (icon[0], icon[1]), left, right)
 
     def _depths(self, lying: th.Tensor) -> th.Tensor:
         """Count for each cell the tiles to the nearer and to the farther end, its own among them: `(b * cells, 2)`."""
@@ -318,13 +330,14 @@ class TileNet(Network):
         both = th.stack([th.minimum(from_left, from_right), th.maximum(from_left, from_right)], dim=3)
         return both.reshape(-1, 2)
 
-    def _table(self, standings: th.Tensor, facts: th.Tensor) -> th.Tensor:
+    def _table(self, icons: th.Tensor, whole: th.Tensor) -> th.Tensor:
         """Make what tiles read of their icons, with a row for no icon after each kind: `(b * (icons + 2), width)`.
 
-        The first kind brings the facts of the whole along, since each tile reads one row of it.
+        Args:
+            icons: Of each icon, shape `(b, icons, width)`.
+            whole: Of the whole, shape `(b, width)`: goes with the first kind, of which each tile reads one row.
         """
-        icons = self.encode_icon(standings)
-        whole = self.encode_facts(facts).unsqueeze(1)
+        whole = whole.unsqueeze(1)
         nothing = icons.new_zeros(icons.shape[0], 1, icons.shape[2])
         table = th.cat([icons[:, : self.first] + whole, whole, icons[:, self.first :], nothing], dim=1)
         return table.reshape(-1, icons.shape[2])

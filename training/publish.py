@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx
 import yaml
@@ -25,6 +26,8 @@ from training.run import POLICY
 PROGRAM = "python -m training.publish"
 # How a match names the policy's best action.
 BEST = "best"
+# A way to play, a number of games, an opponent.
+_FEWEST = 3
 
 
 def commands_of(run: Path) -> list[str]:
@@ -38,28 +41,63 @@ def commands_of(run: Path) -> list[str]:
     return [*commands_of(earlier), own]
 
 
-def measure(path: Path, matches: Sequence[Sequence[str]], seed: int) -> list[dict[str, Any]]:
-    """Play the matches for every number of players that a policy's card names.
+class Match(NamedTuple):
+    """Games to play.
+
+    Attributes:
+        players: In games of how many; 0 for every number that the policy's card names.
+        suffix: What the policy's file is followed by, for it to play in some way.
+        games: Games against each opponent.
+        opponents: The opponents.
+    """
+
+    players: int
+    suffix: str
+    games: int
+    opponents: tuple[str, ...]
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> Match:
+        """Make one from the words of the command line.
+
+        Raises:
+            ValueError: If they are not a way to play, a number of games, and opponents.
+        """
+        number, *rest = words if re.fullmatch(r"[1-9]p", words[0]) else ("0p", *words)
+        way = rest[0] if rest else ""
+        known = way in (BEST, "sample") or way.startswith("search:")
+        if not known or len(rest) < _FEWEST or not rest[1].isdigit():
+            raise ValueError(
+                f"--match was {' '.join(words)!r}; give, if it is for one number of players only, that as in 2p, then "
+                "best, sample or search:N, the number of games, and opponents."
+            )
+        suffix = "" if way == BEST else f":{way}" if way == "sample" else f"+{way}"
+        return cls(int(number[0]), suffix, int(rest[1]), tuple(rest[2:]))
+
+
+def measure(path: Path, matches: Sequence[Match], seed: int) -> list[dict[str, Any]]:
+    """Play matches.
 
     Args:
         path: The policy file.
-        matches: Each the way to play ("best", "sample", "search:64"), the number of games, and the opponents.
+        matches: The matches.
         seed: Names the deals.
 
     Returns:
-        Results as plain JSON values.
+        Results as plain JSON values, by numbers of players.
     """
     card = read_card(path)
     results = []
     for players in card["players"]:
-        for way, games, *opponents in matches:
-            suffix = "" if way == BEST else f":{way}" if way == "sample" else f"+{way}"
+        for match in matches:
+            if match.players not in (0, players):
+                continue
             result = evaluate(
-                f"{path}{suffix}",
-                opponents,
+                f"{path}{match.suffix}",
+                match.opponents,
                 game=card["game"],
                 players=players,
-                games=int(games),
+                games=match.games,
                 seed=seed,
                 options=card["options"],
             )
@@ -78,16 +116,6 @@ def write(source: Path, target: Path, more: dict[str, Any]) -> None:
     draft.replace(target)
 
 
-def check_matches(matches: Sequence[Sequence[str]]) -> None:
-    """Raise ValueError for a match that is no way to play, a number of games, and opponents."""
-    for match in matches:
-        way = match[0]
-        if len(match) < 3 or not match[1].isdigit() or not (way in (BEST, "sample") or way.startswith("search:")):
-            raise ValueError(
-                f"--match was {' '.join(match)!r}; give best, sample or search:N, the number of games, and opponents."
-            )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
@@ -99,7 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="append",
         required=True,
         metavar="WORD",
-        help="how to play (best, sample, search:64), the number of games, the opponents; may be given several times",
+        help="how to play (best, sample, search:64), the number of games, the opponents (best 1000 random greedy), "
+        "before them 2p if only games of two players are meant; may be given several times",
     )
     parser.add_argument("--weakness", action="append", default=[], help="a sentence on what the policy is weak at")
     parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")
@@ -108,10 +137,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = parser.parse_args(given)
     path = words.run / POLICY
     try:
-        check_matches(words.match)
-        read_card(path)
+        matches = [Match.read(each) for each in words.match]
+        strange = {match.players for match in matches} - {0, *read_card(path)["players"]}
+        if strange:
+            raise ValueError(f"--match named {min(strange)} players; the policy plays {read_card(path)['players']}.")
         made = [*commands_of(words.run), shlex.join([*PROGRAM.split(), *given])]
-        results = measure(path, words.match, words.seed)
+        results = measure(path, matches, words.seed)
         more = {"name": words.name, "results": results, "weaknesses": words.weakness, "commands": made}
         write(path, words.folder / f"{words.name}.onnx", more)
     except (OSError, ValueError) as error:
