@@ -116,6 +116,20 @@ def test_a_change_of_one_tile_or_one_count_is_seen() -> None:
         assert (heads_of(network, other).values != before.values).any(), name
 
 
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_each_icon_is_told_by_how_much_a_seat_leads_or_lacks_the_lead(players: int) -> None:
+    network, observation = loud(TileNet(FOREST, **SIZES)), looked_at(players, 20)
+    told: list[th.Tensor] = []
+    network.stand.register_forward_pre_hook(lambda module, inputs: told.append(inputs[0]))
+    heads_of(network, observation)
+    highest = int(FOREST.layout.high()[FOREST.layout["icons"]].max())
+    counts = observation[:, FOREST.layout["icons"]].reshape(-1, FOREST.seats, 12).numpy().astype(int)
+    for seat in range(players):
+        lead = counts[:, seat] - np.delete(counts, seat, axis=1).max(axis=1)
+        np.testing.assert_allclose(told[0][:, :, 10 + seat].numpy() * highest, lead, atol=1e-4)
+    assert np.unique(lead).size > 2
+
+
 # --- shapes and rare positions ----------------------------------------------------------------------------
 
 

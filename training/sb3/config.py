@@ -34,8 +34,8 @@ class SB3LearnerConfig:
     lanes: int = 64
     steps: int = 128
     batch_size: int = 512
-    epochs: int = 4
-    learning_rate: float = 1e-3
+    epochs: int = 2
+    learning_rate: float = 2.5e-3
     final_learning_rate: float = 1e-4
     clip: float = 0.2
     gamma: float = 1.0
