@@ -25,6 +25,7 @@ from spirits_env.agents.guided import PolicySearchAgent
 from spirits_env.agents.gumbel import Rule, Tree, back_up, choose, enter, halving_widths, improve, settle
 from spirits_env.agents.policy import PolicyAgent
 from spirits_env.batch import Batch
+from spirits_env.bind import bind
 from spirits_env.game import stream
 from spirits_env.state import State
 
@@ -50,6 +51,10 @@ class Judge:
         assert mask.any(axis=1).all()
         self.asked.append(len(mask))
         return np.where(mask != 0, self.weights, LOW).astype(np.float32), np.zeros(len(mask), np.float32)
+
+    def margin(self, players: int) -> tuple[float, float]:
+        """Values count what the game pays alone."""
+        return 0.0, 1.0
 
     def judge(self, observation: np.ndarray, mask: np.ndarray, players: int) -> tuple[np.ndarray, np.ndarray]:
         """What one seat expects the others lose, the next one most of it."""
@@ -205,7 +210,8 @@ def test_down_the_tree_each_seat_chooses_for_itself_and_may_be_asked_twice_in_a_
         plain(back_up)(tree, 0, node, np.array(values, np.float64))
     count = tree.child.shape[2]
     scratch = (np.zeros(count, np.int8), np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(4))
-    assert gumbel._simulate(SimpleNamespace(seat=root), tree, 0, 7, 50.0, 1.0, *scratch) == wanted
+    rule = Rule(8, 4, 50.0, 1.0, 0.0)
+    assert gumbel._simulate(SimpleNamespace(seat=root), tree, 0, 7, rule, *scratch) == wanted
     assert actions == [7, wanted - 2]
 
 
@@ -462,6 +468,43 @@ def test_ends_count_as_the_policys_card_says_whatever_the_game_pays() -> None:
             assert first == second
             other += first != int(batches[2].ask(agents[1], batches[2].lanes)[0])
     assert other > 0
+
+
+@pytest.mark.parametrize(("game", "players"), TABLES)
+def test_an_end_is_worth_what_the_game_pays_mixed_with_the_squashed_margin(game: str, players: int) -> None:
+    weight, scale = 0.3, 7.0
+    write_end = bind(gumbel._write_end, games.load(game))
+    margins = set()
+    for seed in range(games_to_play(20, 3)):
+        end, rng = State(game, players, seed=seed), random.Random(seed)
+        while end.seat >= 0:
+            end.play(rng.choice(end.legal_actions()))
+        worth = np.full(4, 99, np.float32)
+        write_end(end.record, worth, weight, scale)
+        points = np.array(end.scores(), float)
+        margin = points - (points.sum() - points) / max(1, players - 1)
+        wanted = (1 - weight) * np.array(end.returns()) + weight * np.tanh(margin / scale)
+        np.testing.assert_allclose(worth[:players], wanted, atol=1e-6)
+        assert not worth[players:].any()
+        margins.add(margin[0])
+    # Alone, a game of random play is lost, which counts 0 points.
+    assert len(margins) > (players > 1)
+
+
+def test_a_search_counts_ends_as_the_values_of_its_policy_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules: list[Rule] = []
+
+    def noted(*given: Any) -> Any:
+        rules.append(given[-1])
+        return gumbel.search(*given)
+
+    monkeypatch.setattr("spirits_env.agents.guided.search", noted)
+    policy = Judge("forest")
+    monkeypatch.setattr(policy, "margin", lambda players: (0.1 * players, 4.0 * players))
+    for players in (2, 3):
+        batch = dealt("forest", players, 1)
+        batch.ask(search(policy, 4), batch.lanes)
+    assert [(rule.margin_weight, rule.margin_scale) for rule in rules] == [(0.2, 8.0), (pytest.approx(0.3), 12.0)]
 
 
 # --- as an agent ------------------------------------------------------------------------------------------

@@ -161,6 +161,40 @@ def test_an_onnx_file_without_our_card_is_refused(card: Any, words: str, tmp_pat
         read_card(path)
 
 
+def utility(weight: Any = 0.2, **scales: Any) -> dict[str, Any]:
+    return {"margin_weight": weight, "margin_scales": {number[1:]: scale for number, scale in scales.items()}}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        0.2,
+        {"margin_weight": 0.2},
+        utility(p2=12.0),
+        utility(1.5, p2=12.0, p3=8.0),
+        utility(-0.1, p2=12.0, p3=8.0),
+        utility("0.2", p2=12.0, p3=8.0),
+        utility(True, p2=12.0, p3=8.0),
+        utility(p2=12.0, p3=0.0),
+        utility(p2=12.0, p3="8"),
+    ],
+)
+def test_a_card_with_a_damaged_utility_is_refused(wrong: Any, tmp_path: Path) -> None:
+    path = write_policy(tmp_path / "damaged.onnx", np.zeros(ACTIONS), card_of(utility=wrong))
+    with pytest.raises(ValueError, match="wrong or missing: utility"):
+        read_card(path)
+
+
+def test_a_card_tells_how_much_of_the_margin_the_values_count(tmp_path: Path) -> None:
+    card = make_card("forest", [2, 3], {}, "test", {}, {}, margin_weight=0.2, margin_scales={2: 12, 3: 8.0})
+    agent = PolicyAgent(write_policy(tmp_path / "margin.onnx", np.zeros(ACTIONS), card))
+    assert [agent.margin(players) for players in (2, 3)] == [(0.2, 12.0), (0.2, 8.0)]
+    plain = PolicyAgent(write_policy(tmp_path / "plain.onnx", np.zeros(ACTIONS), card_of()))
+    assert plain.margin(2)[0] == 0
+    with pytest.raises(ValueError, match="margin_scales None; give"):
+        make_card("forest", [2, 3], {}, "test", {}, {}, margin_weight=0.2)
+
+
 def test_a_network_that_does_not_keep_its_cards_promise_is_refused(tmp_path: Path) -> None:
     path = write_policy(tmp_path / "liar.onnx", np.zeros(ACTIONS), card_of(), size=SIZE + 1)
     with pytest.raises(ValueError, match=r"liar\.onnx"):

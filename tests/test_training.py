@@ -40,7 +40,7 @@ TILES = ["--network.kind=tiles", "--network.width=8", "--network.context=16", "-
 WHOLE = [
     *(*TINY, "--name=whole", "--players=[2, 3]", "--decisions=1000"),
     *("--learner.games=4", "--evaluation.gate=0", "--evaluation.every=900", "--evaluation.games=6"),
-    "--evaluation.final_games=12",
+    *("--evaluation.final_games=12", "--utility.final_margin_weight=0.25", "--utility.margin_width=2"),
 ]
 # Everything that a checkpoint has to keep.
 RICH = [
@@ -198,6 +198,7 @@ def test_a_run_leaves_everything_it_promises(whole_run: Path) -> None:
     card = read_card(whole_run / "policy.onnx")
     assert card["players"] == [2, 3]
     assert card["training"]["decisions"] == int(checkpoint.folders(whole_run)[-1].name) >= 1000
+    assert card["utility"] == {"margin_weight": 0.25, "margin_scales": {"2": 24.0, "3": 16.0}}
     results = json.loads((whole_run / "evaluation.json").read_text())
     assert [(result["agent"], result["players"]) for result in results] == [
         ("whole", 2), ("whole:sample", 2), ("whole", 3), ("whole:sample", 3)

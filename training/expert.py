@@ -130,7 +130,8 @@ class Expert(Learner):
             roots = copied(asked.states, rows)
             roots["rng"] = self._chance.integers(1, 1 << 63, len(rows), dtype=np.uint64)
             kernels(self.game).redeal(roots, asked.seat[rows].astype(np.int8))
-            found = search(self.game, roots, asked.observation[rows], asked.mask[rows], self.judge, self.rule)
+            rule = self.rule._replace(margin_weight=self.utility_margin_weight, margin_scale=self.scales[number])
+            found = search(self.game, roots, asked.observation[rows], asked.mask[rows], self.judge, rule)
             action[rows], policy[rows] = found.actions, found.policy
             value[rows] = found.values[np.arange(len(rows)), asked.seat[rows]]
         kept = {"policy": policy, "searched": searched.astype(np.float32), "value": value}

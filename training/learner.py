@@ -50,14 +50,10 @@ class Learner:
         self.number = 0
         self.decisions = 0
 
-    @property
-    def progress(self) -> float:
-        """Share of the run that is done, from 0 to 1."""
-        return min(1.0, self.decisions / self.config.decisions)
-
-    def between(self, first: float, last: float) -> float:
-        """Go linearly from one value to another over the run."""
-        return first + self.progress * (last - first)
+    def between(self, first: float, last: float, decisions: int | None = None) -> float:
+        """Go linearly from one value to another over the run; where it is after so many decisions, or now."""
+        progress = (self.decisions if decisions is None else decisions) / self.config.decisions
+        return first + min(1.0, progress) * (last - first)
 
     def autocast(self) -> th.autocast:
         """Compute the layers in the run's precision."""
@@ -77,7 +73,12 @@ class Learner:
     @property
     def utility_margin_weight(self) -> float:
         """Share of the margin in the utility now."""
-        return self.between(self.config.utility.margin_weight, self.config.utility.final_margin_weight)
+        return self.margin_weight_at(self.decisions)
+
+    def margin_weight_at(self, decisions: int) -> float:
+        """Return the share of the margin in the utility after so many decisions."""
+        utility = self.config.utility
+        return self.between(utility.margin_weight, utility.final_margin_weight, decisions)
 
     def iterate(self) -> dict[str, float]:
         """Play a rollout and learn from it; returns its metrics."""

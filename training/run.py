@@ -253,7 +253,11 @@ class Run:
             "precision": learner.precision,
             "device": learner.device.type,
         }
-        card = make_card(config.game, config.players, config.options, config.name, training, libraries())
+        card = make_card(
+            *(config.game, config.players, config.options, config.name, training, libraries()),
+            margin_weight=learner.margin_weight_at(self.best_at),
+            margin_scales={players: float(learner.scales[players]) for players in config.players},
+        )
         path = self.folder / POLICY
         difference = export(network, games.load(config.game), config.players[0], card, path)
         training["export_difference"] = f"{difference:.1e}"

@@ -27,8 +27,8 @@ class PolicySearchAgent(Agent):
 
     The search is that of `spirits_env.agents.gumbel`, here without noise unless asked for.
 
-    Ends count by the reward option that the policy's card names, which is what its value has learnt: the plain reward
-    option, though training may have mixed the margin into it on the way.
+    Ends count what its value has learnt to expect: the reward option that the policy's card names, mixed with as much
+    of the squashed margin as the card says.
 
     Attributes:
         name: The policy's name, the number of evaluations, and the options that are not the defaults.
@@ -83,7 +83,9 @@ class PolicySearchAgent(Agent):
                 )
             return logits, values
 
-        return search(views.game, roots, views.observation, views.mask, judge, self.rule).actions
+        weight, scale = self.policy.margin(players)
+        rule = self.rule._replace(margin_weight=weight, margin_scale=scale)
+        return search(views.game, roots, views.observation, views.mask, judge, rule).actions
 
 
 def _check(policy: PolicyAgent, evaluations: Any, options: dict[str, Any]) -> dict[str, float]:

@@ -49,6 +49,8 @@ class Rule(NamedTuple):
         c_visit: Visits added to the most visited action's in the weight of values against logits.
         c_scale: What that sum is multiplied by.
         gumbel: Scale of the noise on the root's logits: 0 plays the best action found, 1 draws from the policy.
+        margin_weight: Share of tanh(margin / margin_scale) in what an end is worth, as in the values of the network.
+        margin_scale: In points above the mean of the others.
     """
 
     evaluations: int
@@ -56,6 +58,8 @@ class Rule(NamedTuple):
     c_visit: float
     c_scale: float
     gumbel: float
+    margin_weight: float = 0.0
+    margin_scale: float = 1.0
 
 
 class Found(NamedTuple):
@@ -365,8 +369,8 @@ def _finish(roots, tree, race, c_visit, c_scale, actions, policy, values):
             values[row, other] = total / (tree.visits[row, 0] + 1)
 
 
-def _write_end(state, utility):
-    """Write the utility of each seat at the end of a game."""
+def _write_end(state, utility, margin_weight, margin_scale):
+    """Write what the end of a game is worth to each seat: what the game pays, mixed with the squashed margin."""
     points = np.zeros(utility.shape[0], np.int16)
     won = np.zeros(utility.shape[0], np.int8)
     for seat in range(utility.shape[0]):
@@ -374,9 +378,14 @@ def _write_end(state, utility):
     scores(state, points)
     winners(state, points, won)
     returns(state, points, won, utility)
+    players = np.int64(state.players)
+    total = points[:players].sum()
+    for seat in range(players):
+        margin = points[seat] - (total - points[seat]) / max(1, players - 1)
+        utility[seat] += margin_weight * (math.tanh(margin / margin_scale) - utility[seat])
 
 
-def _simulate(state, tree, row, action, c_visit, c_scale, mask, visits, means, improved, utility):
+def _simulate(state, tree, row, action, rule, mask, visits, means, improved, utility):
     """Play an action and go on down the tree to a node that the network must judge; return it.
 
     An end is counted by the rules at once, and the answer is then _NO_LEAF.
@@ -387,18 +396,19 @@ def _simulate(state, tree, row, action, c_visit, c_scale, mask, visits, means, i
         play(state, action)
         seat = np.int64(state.seat)
         if seat < 0:
-            write_end(state, utility)
+            write_end(state, utility, rule.margin_weight, rule.margin_scale)
             back_up(tree, row, node, utility)
             return _NO_LEAF
         if not tree.known[row, node]:
             return node
         legal(state, mask)
         gather(tree, row, node, seat, visits, means)
-        improve(tree.logits[row, node], mask, visits, means, tree.value[row, node, seat], c_visit, c_scale, improved)
+        value = tree.value[row, node, seat]
+        improve(tree.logits[row, node], mask, visits, means, value, rule.c_visit, rule.c_scale, improved)
         action = choose(improved, visits)
 
 
-def _round(roots, tree, race, widths, c_visit, c_scale, leaves):
+def _round(roots, tree, race, widths, rule, leaves):
     """Try each action in each race once, all of a game on the same fresh re-deal; return the number of leaves.
 
     The same re-deal and the same chance for all actions: their differences then owe less to luck.
@@ -416,7 +426,7 @@ def _round(roots, tree, race, widths, c_visit, c_scale, leaves):
             continue
         seat = np.int64(roots[row].seat)
         if width < race.alive[row]:
-            rank(tree, race, row, seat, c_visit, c_scale, visits, means, improved)
+            rank(tree, race, row, seat, rule.c_visit, rule.c_scale, visits, means, improved)
             race.alive[row] = width
         deals[0] = roots[row]
         deals[0].rng = split(roots[row])
@@ -425,7 +435,7 @@ def _round(roots, tree, race, widths, c_visit, c_scale, leaves):
             trials[0] = deals[0]
             state = trials[0]
             action = race.runners[row, i]
-            node = simulate(state, tree, row, action, c_visit, c_scale, mask, visits, means, improved, utility)
+            node = simulate(state, tree, row, action, rule, mask, visits, means, improved, utility)
             if node != _NO_LEAF:
                 leaves.row[count] = row
                 leaves.node[count] = node
@@ -494,7 +504,7 @@ def search(game: Game, roots: np.ndarray, observation: np.ndarray, mask: np.ndar
     considered = min(rule.considered, rule.evaluations, mask.shape[1])
     size = max(1, min(_LEAVES // considered, _NODES // (rule.evaluations + 1)))
     # Whole numbers would make Numba compile the loops a second time.
-    rule = Rule(rule.evaluations, rule.considered, float(rule.c_visit), float(rule.c_scale), float(rule.gumbel))
+    rule = Rule(rule.evaluations, rule.considered, *map(float, rule[2:]))
     found = Found(
         np.empty(len(roots), np.int64),
         np.empty(mask.shape, np.float32),
@@ -527,7 +537,7 @@ def _search_side_by_side(
     leaves = Leaves.allocate(game, count * considered)
     run.start(roots, tree, race, rule.gumbel, logits, values)
     for widths in _plans(considered, rule.evaluations):
-        waiting = run.round(roots, tree, race, widths, rule.c_visit, rule.c_scale, leaves)
+        waiting = run.round(roots, tree, race, widths, rule, leaves)
         if waiting:
             run.absorb(tree, leaves, players, *judge(leaves.observation[:waiting], leaves.mask[:waiting]))
     run.finish(roots, tree, race, rule.c_visit, rule.c_scale, *found)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ _CARD_TYPES: dict[str, type] = {
     "libraries": dict,
 }
 _MANTISSA_BITS = 53
+# What the values count, where it is more than what the game pays; cards may lack it.
+_UTILITY = "utility"
 
 
 def make_card(
@@ -48,6 +51,8 @@ def make_card(
     name: str,
     training: Mapping[str, Any],
     libraries: Mapping[str, str],
+    margin_weight: float = 0.0,
+    margin_scales: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
     """Describe a policy of this package's game; the exporter stores it as JSON in the metadata under `CARD_KEY`.
 
@@ -58,18 +63,21 @@ def make_card(
         name: What tables call the policy.
         training: Figures of the training, free in form: decisions, seed, minutes, network.
         libraries: Versions of the libraries that made the file, by name.
+        margin_weight: Share of tanh(margin / scale) in what its values expect, beside what the game pays.
+        margin_scales: The scale in points for each player count, where that share is above 0.
 
     Returns:
         The card.
 
     Raises:
-        ValueError: If the game, a player count or an option is unknown, or something is no JSON.
+        ValueError: If the game, a player count or an option is unknown, the margin's share or a scale is out of range,
+            or something is no JSON.
     """
     rules = games.load(game)
     if not players:
         raise ValueError("The card's players were empty; give the player counts that the policy was trained for.")
     settings = rules.check_options(options)
-    card = {
+    card: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "game": rules.name,
@@ -84,6 +92,14 @@ def make_card(
         "training": dict(training),
         "libraries": dict(libraries),
     }
+    if margin_weight:
+        scales = {str(count): float(scale) for count, scale in (margin_scales or {}).items()}
+        card[_UTILITY] = {"margin_weight": float(margin_weight), "margin_scales": scales}
+        if not _is_utility(card[_UTILITY], card["players"]):
+            raise ValueError(
+                f"margin_weight was {margin_weight} and margin_scales {margin_scales}; give a share from 0 to 1, and a "
+                f"number of points above 0 for each of {card['players']} players."
+            )
     try:
         json.dumps(card, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -224,6 +240,11 @@ class PolicyAgent(Agent):
         values[:, 0] = value
         return logits, values
 
+    def margin(self, players: int) -> tuple[float, float]:
+        """Return the share of the squashed margin in what the network's values expect, and its scale in points."""
+        utility = self.card.get(_UTILITY)
+        return (utility["margin_weight"], utility["margin_scales"][str(players)]) if utility else (0.0, 1.0)
+
     @property
     def _every_seat(self) -> bool:
         """Whether the file gives a value for every seat."""
@@ -339,11 +360,23 @@ def _card_of(session: Any, path: str | Path) -> dict[str, Any]:
             "update it with `pip install -U spirits-env`."
         )
     wrong = [key for key, kind in _CARD_TYPES.items() if type(card.get(key)) is not kind]
+    if _UTILITY in card and not wrong and not _is_utility(card[_UTILITY], card["players"]):
+        wrong.append(_UTILITY)
     if type(version) is not int or version < 1 or wrong:
         raise ValueError(
             f"{path} has a damaged card (wrong or missing: {', '.join(wrong) or 'format_version'}); export it again."
         )
     return card
+
+
+def _is_utility(value: Any, players: Sequence[int]) -> bool:
+    """Tell whether what a card says of the values is a share from 0 to 1, and a scale above 0 for each player count."""
+    if not isinstance(value, dict) or not isinstance(value.get("margin_scales"), dict):
+        return False
+    numbers = [value.get("margin_weight"), *(value["margin_scales"].get(str(count)) for count in players)]
+    if not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers):
+        return False
+    return 0 <= numbers[0] <= 1 and all(0 < scale < math.inf for scale in numbers[1:])
 
 
 def _check_signature(session: Any, card: Mapping[str, Any], path: str | Path) -> None:
