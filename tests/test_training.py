@@ -20,7 +20,7 @@ import torch as th
 import yaml
 
 import training.run
-from spirits_env import GAMES, games
+from spirits_env import GAMES, __version__, games
 from spirits_env.agents import GreedyAgent, RandomAgent
 from spirits_env.agents.policy import read_card
 from training import checkpoint, gate, metrics, selfplay
@@ -198,6 +198,7 @@ def test_a_run_leaves_everything_it_promises(whole_run: Path) -> None:
     card = read_card(whole_run / "policy.onnx")
     assert card["players"] == [2, 3]
     assert card["training"]["decisions"] == int(checkpoint.folders(whole_run)[-1].name) >= 1000
+    assert card["libraries"]["spirits-env"] == __version__
     assert card["utility"] == {"margin_weight": 0.25, "margin_scales": {"2": 24.0, "3": 16.0}}
     results = json.loads((whole_run / "evaluation.json").read_text())
     assert [(result["agent"], result["players"]) for result in results] == [

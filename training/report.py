@@ -18,12 +18,12 @@ from typing import Any
 
 import matplotlib
 
+from spirits_env import __version__
 from spirits_env.arena import Result, to_markdown
 from training import metrics
 from training.config import Config, dump
 
 LIBRARIES = (
-    "spirits-env",
     "numpy",
     "numba",
     "torch",
@@ -37,7 +37,8 @@ LIBRARIES = (
 
 def libraries() -> dict[str, str]:
     """Return the versions of what a run depends on, Python's own among them."""
-    found = {"python": platform.python_version()}
+    # What is installed for editing may carry the number of the day it was installed.
+    found = {"python": platform.python_version(), "spirits-env": __version__}
     for name in LIBRARIES:
         try:
             found[name] = version(name)

@@ -27,7 +27,7 @@ import torch as th
 import yaml
 from gymnasium import spaces
 
-from spirits_env import faces, games
+from spirits_env import __version__, faces, games
 from spirits_env.agents.policy import make_card
 from spirits_env.arena import Result, evaluate, to_markdown
 from spirits_env.game import stream
@@ -64,7 +64,7 @@ MODULE = "seats"
 
 # What may differ between a run and its continuation.
 _FREE = ("address", "play", "threads", "checkpoint_every", "keep_checkpoints", "evaluation")
-_LIBRARIES = ("spirits-env", "numpy", "numba", "torch", "ray", "gymnasium", "onnx", "onnxruntime")
+_LIBRARIES = ("numpy", "numba", "torch", "ray", "gymnasium", "onnx", "onnxruntime")
 # Ray reports nothing to its makers and says little.
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -613,7 +613,8 @@ def finish(config: RLlibConfig, run: Path, network: Network, training: dict[str,
         "network": config.network.kind,
         "parameters": sum(weights.numel() for weights in network.parameters()),
     }
-    libraries = {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
+    own = {"python": platform.python_version(), "spirits-env": __version__}
+    libraries = {**own, **{name: version(name) for name in _LIBRARIES}}
     card = make_card(config.game, [config.players], config.options, config.name, training, libraries)
     export(network, game, config.players, card, run / POLICY)
     results = [
