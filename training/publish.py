@@ -138,9 +138,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path = words.run / POLICY
     try:
         matches = [Match.read(each) for each in words.match]
-        strange = {match.players for match in matches} - {0, *read_card(path)["players"]}
+        known = read_card(path)["players"]
+        strange = {match.players for match in matches} - {0, *known}
         if strange:
-            raise ValueError(f"--match named {min(strange)} players; the policy plays {read_card(path)['players']}.")
+            raise ValueError(f"--match named {min(strange)} players; the policy plays {known}.")
         made = [*commands_of(words.run), shlex.join([*PROGRAM.split(), *given])]
         results = measure(path, matches, words.seed)
         more = {"name": words.name, "results": results, "weaknesses": words.weakness, "commands": made}
