@@ -3,7 +3,7 @@
 #   make test PYTHON=python3.12           another Python: remakes .venv when it holds a different one
 #   make train CONFIG=configs/wild.yaml   another game
 #   make train ARGS="--help"              more arguments for the program behind a target (train, exploit, test,
-#                                         test-slow, bench)
+#                                         test-browser, test-slow, bench)
 #   make exploit POLICY=greedy            the agent to exploit, by name or file
 
 PYTHON ?= python3
@@ -24,10 +24,10 @@ RLLIB := .venv-rllib
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help train train-rllib exploit test test-rllib test-slow lint format types coverage bench clean FORCE
+.PHONY: help train train-rllib exploit test test-rllib test-browser test-slow lint format types coverage bench clean FORCE
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 train: $(READY)  ## train a policy, export it, measure it; runs/<name>/report.md tells how it went
 	$(PY) -m training.selfplay --config $(CONFIG) $(ARGS)
@@ -44,6 +44,9 @@ test: $(READY)  ## run the tests
 
 test-rllib: $(RLLIB)/.ready  ## run the tests of training on Ray RLlib
 	$(RLLIB)/bin/python -m pytest -q tests/test_rllib.py $(ARGS)
+
+test-browser: $(READY)  ## run the tests of the pages in Chromium, which must be installed
+	$(PY) -m pytest -q -m browser $(ARGS)
 
 test-slow: $(READY)  ## run the heavier checks
 	$(PY) -m pytest -q -n $(JOBS) -m slow $(ARGS)
@@ -86,7 +89,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo 'Setting up .venv'
 	@if [ -n '$(REMAKE)' ] || ! $(PY) -m pip --version >/dev/null 2>&1; then $(PYTHON) -m venv --clear .venv; fi
 	$(PY) -m pip install -q -c constraints.txt torch
-	$(PY) -m pip install -q -c constraints.txt -e '.[policy,render,train,dev]'
+	$(PY) -m pip install -q -c constraints.txt -e '.[policy,render,play,train,dev]'
 	@touch $@
 
 $(RLLIB)/.ready: pyproject.toml constraints.txt constraints-rllib.txt
