@@ -5,14 +5,41 @@ Letters are drawn, so that a picture reads the same where no font is installed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
-INK, FAINT, PAPER, CREAM, LINE = "#2E2C28", "#8B857A", "#F3EFE6", "#FBF6E9", "#DDD6C8"
-# What can be chosen, what is going on, and who has won.
-GOLD, RED, LAUREL = "#C98A00", "#C62828", "#F6DD96"
+# What stands on paper: a scene names these colours, and `paint` gives them the values of a theme.
+INK, FAINT, PAPER, LINE = "{ink}", "{faint}", "{paper}", "{line}"
+# What can be chosen, what is going on, who leads, and who has won.
+GOLD, RED, PLATE, LAUREL = "{gold}", "{red}", "{plate}", "{laurel}"
+# Things keep their colours whatever they lie on: their outlines and letters, quiet letters, and light faces.
+DARK, QUIET, CREAM = "#2E2C28", "#77716A", "#FBF6E9"
+
+THEMES: Mapping[str, Mapping[str, str]] = {
+    "light": {
+        INK: "#2E2C28",
+        FAINT: "#77716A",
+        PAPER: "#F3EFE6",
+        LINE: "#DDD6C8",
+        GOLD: "#C98A00",
+        RED: "#C62828",
+        PLATE: "#DCE8CC",
+        LAUREL: "#F6DD96",
+    },
+    "dark": {
+        INK: "#EDE7DA",
+        FAINT: "#A39C8F",
+        PAPER: "#1F241F",
+        LINE: "#3C433B",
+        GOLD: "#F2B632",
+        RED: "#FF8A80",
+        PLATE: "#3F5730",
+        LAUREL: "#7A5F14",
+    },
+}
+AUTO = "auto"
 
 # --- letters ----------------------------------------------------------------------------------------------
 
@@ -61,6 +88,7 @@ _GLYPHS = {
     "/": "0640",
     ".": "2526",
     ",": "252617",
+    ";": "2122 252617",
     "'": "2022",
     '"': "1012 3032",
     "(": "30212536",
@@ -155,9 +183,50 @@ def tell_result(turns: int, winners: Sequence[str]) -> str:
     return f"end after {turns} turns: {' and '.join(winners)} {verb}"
 
 
+# How terminals colour what the texts of all games have: seats, what can be chosen, what is going on. These colours are
+# seen on black and on white.
+SEAT_STYLES = ("bold #3F86D8", "bold #B8860B", "bold #8A8A8A", "bold #2C9960")
+TEXT_STYLES = (
+    *((rf"\bseat {seat}\b", style) for seat, style in enumerate(SEAT_STYLES)),
+    (r"[\[\]]", "bold #BD8200"),
+    (r"[{}]", "bold #DB4437"),
+)
+
+
 def finish_text(lines: Iterable[str]) -> str:
     """Join lines, none of them with blanks at its end."""
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _variables(theme: str) -> str:
+    """Write a theme's colours as CSS variables."""
+    return ";".join(f"--{name.strip('{}')}:{colour}" for name, colour in THEMES[theme].items())
+
+
+def paint(scene: str, theme: str) -> str:
+    """Give the colours of a scene that stand on paper the values of a theme.
+
+    Args:
+        scene: A scene as `finish_scene` makes it.
+        theme: "light", "dark", or "auto", which follows what the reader of a page prefers.
+
+    Returns:
+        The finished SVG document.
+
+    Raises:
+        ValueError: If there is no such theme.
+    """
+    if theme == AUTO:
+        style = f"svg{{{_variables('light')}}}@media(prefers-color-scheme:dark){{svg{{{_variables('dark')}}}}}"
+        scene = scene.replace("\n", f"\n<style>{style}</style>\n", 1)
+        for name in THEMES["light"]:
+            scene = scene.replace(name, f"var(--{name.strip('{}')})")
+        return scene
+    if theme not in THEMES:
+        raise ValueError(f"theme was {theme!r}; give {', '.join(map(repr, THEMES))} or {AUTO!r}.")
+    for name, colour in THEMES[theme].items():
+        scene = scene.replace(name, colour)
+    return scene
 
 
 def finish_scene(width: int, height: int, turn: int, phase: str, seat: int, parts: Iterable[str]) -> str:

@@ -308,12 +308,16 @@ class Standing(NamedTuple):
         points: Points of each seat as they stand, shape `(seats,)`, int16.
         won: Who would win with them, shape `(seats,)`, int8.
         observation: What the viewer sees, seat 0 for who sees all, shape `(layout.size,)`, int8.
+        before: The record before the last decision; None where it is not known, as after the deal.
+        action: The last decision, -1 where it is not known.
     """
 
     mask: np.ndarray
     points: np.ndarray
     won: np.ndarray
     observation: np.ndarray
+    before: Any = None
+    action: int = -1
 
 
 class Layout(Mapping[str, slice]):
@@ -405,10 +409,17 @@ class Game:
         worst_return: `(players, options) -> float`: a bound no real game goes below; the price of forfeiting.
         fill_setup: `(state, setup)`: puts a checked JSON set-up into a record, for `begin`, or raises ValueError.
         read_setup: `(state) -> setup`: the JSON set-up that a state was dealt from.
+        tell: `(state, action) -> str`: what a legal action does in this position, one sentence for people that says
+            only what everybody at the table may know.
+        explain: `(state, points) -> list of str`: for each category, why the seats get their points, shape
+            `(players, categories)`: one sentence for people, who see everything.
         draw_text: `(state, seat, standing) -> str`: the board as text from a seat's view, or all-seeing for None.
-        draw_scene: `(state, seat, standing) -> str`: the same as an SVG document.
+        draw_scene: `(state, seat, standing) -> str`: the same as an SVG document, to be painted with
+            `spirits_env.drawing.paint`. What stands for a legal action of the seat to act has its id as `data-legal`.
         board: How observation and actions lie on a board, in terms of a network that is made for such boards (see
             `training.networks`); None for a game that plain networks serve.
+        text_styles: What the text is coloured by in a terminal: patterns (regular expressions) and rich's names of
+            styles, the later ones over the earlier.
     """
 
     name: str
@@ -438,9 +449,12 @@ class Game:
     worst_return: Callable[[int, Mapping[str, Any]], float]
     fill_setup: Callable[[Any, Any], None]
     read_setup: Callable[[Any], dict[str, Any]]
+    tell: Callable[[Any, int], str]
+    explain: Callable[[Any, np.ndarray], list[str]]
     draw_text: Callable[[Any, int | None, Standing], str]
     draw_scene: Callable[[Any, int | None, Standing], str]
     board: Any = None
+    text_styles: tuple[tuple[str, str], ...] = ()
 
     def check_players(self, players: Any) -> int:
         """Return the player count as an int.

@@ -6,15 +6,44 @@ It can be played, viewed, copied, pickled, compared and hashed; equal values are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spirits_env import games
 from spirits_env.batch import BEGIN, DEAL, NO_LANE, PLAY, Buffers, copied, kernels
+from spirits_env.drawing import paint
 from spirits_env.game import Game, Standing, is_whole, shown, stream
 
 _ONLY = np.zeros(1, np.int64)
+
+
+class Last(NamedTuple):
+    """The last decision of a game.
+
+    Attributes:
+        seat: Who took it.
+        action: The action's id.
+        text: What it did, in words that say only what everybody at the table may know.
+    """
+
+    seat: int
+    action: int
+    text: str
+
+
+class Score(NamedTuple):
+    """What one category is worth to each seat.
+
+    Attributes:
+        category: Its name in `Game.categories`.
+        points: Points of each seat, which over all categories add up to its score.
+        text: Why, in words.
+    """
+
+    category: str
+    points: list[int]
+    text: str
 
 
 class State:
@@ -49,16 +78,24 @@ class State:
         """
         self.game = games.load(game) if isinstance(game, str) else game
         self._states = self.game.blank(1, players, options)
+        self._last = -1
         self._allocate()
         self.deal(int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed, setup)
 
     @classmethod
-    def of(cls, game: Game, record: Any) -> State:
-        """Make a game from a copy of its record; its history starts there."""
+    def of(cls, game: Game, record: Any, before: bytes = b"", action: int = -1) -> State:
+        """Make a game from a copy of its record; its history starts there.
+
+        Args:
+            game: The game.
+            record: The record.
+            before: The bytes of the record before the last decision, for `last`; empty if unknown.
+            action: The last decision.
+        """
         state = object.__new__(cls)
         states = np.empty(1, game.dtype)
         states[0] = record
-        state.__setstate__({"game": game.name, "states": states, "history": []})
+        state.__setstate__({"game": game.name, "states": states, "history": [], "before": before, "action": action})
         return state
 
     def _allocate(self) -> None:
@@ -89,6 +126,7 @@ class State:
         self._states = states
         self._run(DEAL if setup is None else BEGIN)
         self.history: list[int] = []
+        self._before = b""
         self.seat = int(states["seat"][0])
 
     def _refresh(self) -> None:
@@ -169,9 +207,13 @@ class State:
             self._action[0] = number
         except OverflowError:
             raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0]) from None
+        # Bytes are by far the cheapest copy of a record.
+        before = self._states.tobytes()
         wrong = self._run(PLAY)
         if wrong != NO_LANE:
             raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0])
+        self._before = before
+        self._last = number
         self.history.append(number)
         self.seat = int(self._seat[0])
 
@@ -215,7 +257,14 @@ class State:
         self._check_seat(seat)
         other = self.copy()
         other._states["rng"] = stream(seed)
-        self._kernels.redeal(other._states, np.array([seat], np.int8))
+        seats = np.array([seat], np.int8)
+        self._kernels.redeal(other._states, seats)
+        if self._before:
+            # What the seat can't know must not be left in the position before, either.
+            before = np.frombuffer(bytearray(self._before), self.game.dtype)
+            before["rng"] = stream(seed)
+            self._kernels.redeal(before, seats)
+            other._before = before.tobytes()
         other._refresh()
         return other
 
@@ -231,12 +280,19 @@ class State:
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"game": self.game.name, "states": copied(self._states), "history": list(self.history)}
+        return {
+            "game": self.game.name,
+            "states": copied(self._states),
+            "history": list(self.history),
+            "before": self._before,
+            "action": self._last,
+        }
 
     def __setstate__(self, value: dict[str, Any]) -> None:
         self.game = games.load(value["game"])
         self._states = value["states"]
         self.history = value["history"]
+        self._before, self._last = value["before"], value["action"]
         self._allocate()
         self._refresh()
 
@@ -248,19 +304,71 @@ class State:
     def __hash__(self) -> int:
         return hash((self.game.name, self._states.tobytes()))
 
+    def tell(self, action: Any) -> str:
+        """Say what an action would do now, in words that tell only what everybody at the table may know.
+
+        Raises:
+            IllegalAction: If it is no legal action.
+        """
+        number = self.game.check_action(action)
+        if not 0 <= number < len(self.game.actions) or not self._mask[0, number]:
+            raise self.game.refusal(number, int(self._states["phase"][0]), self._mask[0])
+        return self.game.tell(self.record, number)
+
+    def _previous(self) -> Any:
+        """The record before the last decision; None where it is not known."""
+        return np.frombuffer(self._before, self.game.dtype)[0] if self._before else None
+
+    @property
+    def last(self) -> Last | None:
+        """The last decision; None after the deal, and where it is not known."""
+        before = self._previous()
+        return None if before is None else Last(int(before.seat), self._last, self.game.tell(before, self._last))
+
+    def explain(self) -> list[Score]:
+        """Say what each category is worth to each seat, and why, as it would be counted now: for who sees all."""
+        points = np.zeros((self.players, len(self.game.categories)), np.int16)
+        for seat in range(self.players):
+            self.game.breakdown(self.record, seat, points[seat])
+        texts = self.game.explain(self.record, points)
+        return [
+            Score(category, [int(value) for value in points[:, number]], text)
+            for number, (category, text) in enumerate(zip(self.game.categories, texts, strict=True))
+        ]
+
     def _standing(self, seat: int | None) -> Standing:
         """What the rules say of the position to a viewer, a record that was written to included."""
         self._refresh()
         self._outcome()
-        return Standing(self._mask[0], self._buffers.points[0], self._buffers.won[0], self.observation(seat or 0))
+        before = self._previous()
+        return Standing(
+            self._mask[0],
+            self._buffers.points[0],
+            self._buffers.won[0],
+            self.observation(seat or 0),
+            before,
+            -1 if before is None else self._last,
+        )
 
     def text(self, seat: int | None = None) -> str:
         """The board as text from a seat's view, or all-seeing."""
         return self.game.draw_text(self.record, seat, self._standing(seat))
 
-    def svg(self, seat: int | None = None) -> str:
-        """The board as an SVG document from a seat's view, or all-seeing."""
-        return self.game.draw_scene(self.record, seat, self._standing(seat))
+    def svg(self, seat: int | None = None, theme: str = "light") -> str:
+        """The board as an SVG document.
+
+        Args:
+            seat: Whose view; None sees everything.
+            theme: "light", "dark", or "auto" for pages: light or dark as the reader prefers.
+
+        Raises:
+            ValueError: If nobody plays in that seat, or there is no such theme.
+        """
+        return paint(self.game.draw_scene(self.record, seat, self._standing(seat)), theme)
+
+    def _repr_svg_(self) -> str:
+        """The board for a notebook, all-seeing."""
+        return self.svg()
 
     def __repr__(self) -> str:
         return f"<State of {self.game.title}: {self.players} players, turn {self.turn}, {self.phase}, seat {self.seat}>"

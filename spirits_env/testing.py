@@ -1035,6 +1035,7 @@ def _check_drawing(plan: _Plan) -> None:
                 if len(state.history) % _RARE_STRIDE == 0 or state.seat < 0:
                     for seat in (None, *range(state.players)):
                         _check_drawings(trial, state, seat)
+                    _check_words(trial, state)
 
 
 def _check_drawings(trial: _Trial, state: State, seat: int | None) -> None:
@@ -1065,6 +1066,25 @@ def _check_svg(trial: _Trial, scene: str, viewer: str) -> None:
     except ElementTree.ParseError as error:
         raise trial.error(f"the picture for {viewer} is no well-formed XML ({error})") from None
     trial.demand(root.tag == "{http://www.w3.org/2000/svg}svg", f"the picture for {viewer} is no SVG but {root.tag}")
+
+
+def _check_words(trial: _Trial, state: State) -> None:
+    """Every choice has a place in the picture and a sentence of its own; every category is explained."""
+    drawn = {int(action) for action in re.findall(r'data-legal="(\d+)"', state.svg())}
+    missing = sorted(set(state.legal_actions()) ^ drawn)
+    if missing:
+        raise trial.error(f"`data-legal` in the picture and `legal` differ in {trial.action_at(np.array(missing))}")
+    before = state.record.tobytes()
+    told = {action: state.tell(action) for action in state.legal_actions()}
+    for action, text in told.items():
+        trial.demand(text.endswith("."), f"`tell` says {text!r} of action {action}, which is no sentence")
+    trial.demand(len(set(told.values())) == len(told), "`tell` says the same of two actions")
+    lines = [score.text for score in state.explain()]
+    trial.demand(all(line.endswith(".") for line in lines), f"`explain` gives {lines}, not all of them sentences")
+    trial.demand(state.record.tobytes() == before, "telling what happens changes the record")
+    if state.seat >= 0:
+        other = state.redealt(state.seat, 1)
+        trial.demand({a: other.tell(a) for a in told} == told, "`tell` says what the seat to act can't know")
 
 
 _CHECKS: dict[str, Callable[[_Plan], None]] = {

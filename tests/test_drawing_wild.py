@@ -146,7 +146,7 @@ def test_the_text_shows_both_boards_the_observers_first() -> None:
         for state in positions(seed, RETURNING if seed == 4 else "house"):
             for seat in VIEWS:
                 text = state.text(seat)
-                heads = re.findall(r"seat (\d)", text.splitlines()[3])
+                heads = re.findall(r"seat (\d)", text.splitlines()[4])
                 assert heads == [str(seat or 0), str(1 - (seat or 0))]
                 for (owner, name), words in boards(text, seat).items():
                     *groups, bonus, coyote, _ = unlit(words)
@@ -168,7 +168,7 @@ def test_a_drawn_position_is_written_as_one_reads_it() -> None:
         down=("take_one take_two", "take_one take_one recover"),
     )
     # By hand: owl 3, rabbit 6, trio doubled 10, two salmon stones 2; doubled pairs 18, 0, 14, 26, 28.
-    assert state.text(0).splitlines()[3:10] == [
+    assert state.text(0).splitlines()[4:11] == [
         "        seat 0 to act    bonus  Coyote  points          seat 1           bonus  Coyote  points",
         "owl     BB T. ..           .      .         3           WW WW WW           S      .        18",
         "rabbit  BOW                .      .         6           T..                .      .         0",
@@ -318,7 +318,7 @@ def test_the_card_in_use_is_marked() -> None:
         used = [(card["data-seat"], card["data-card"]) for card in by_class(state.svg(0), "card", used=1)]
         card = int(state.record.card)
         assert used == ([(str(state.seat), CARD_NAMES[card])] if card >= 0 else [])
-        assert re.findall(r"{(\w+)}", " ".join(state.text(0).splitlines()[11:14])) == [name for _, name in used]
+        assert re.findall(r"{(\w+)}", " ".join(state.text(0).splitlines()[12:15])) == [name for _, name in used]
 
 
 @pytest.mark.parametrize(("powers", "texts"), [("house", HOUSE), (RETURNING, None)])
@@ -333,7 +333,7 @@ def test_every_power_that_was_on_top_is_drawn_in_the_order_of_its_pile(powers: A
             svg, text = state.svg(seat), state.text(seat)
             for pile in (0, 1):
                 order = [(int(record.top[pile]) + depth) % 3 for depth in range(3)]
-                lines = text.split(f"pile {pile}")[1].splitlines()[:3]
+                lines = text.split(f"\npile {pile}")[1].splitlines()[:3]
                 for depth, place in enumerate(order):
                     (power,) = by_class(svg, "power", pile=pile, place=depth)
                     line = re.sub(r"[\[\]{}]", "", lines[depth]).strip()
@@ -552,7 +552,7 @@ def test_the_end_shows_the_winner() -> None:
         for seat in VIEWS:
             assert [mark["data-seat"] for mark in by_class(after.svg(seat), "winner")] == [str(winner)]
             assert after.text(seat).splitlines()[0] == f"end after {after.turn} turns: seat {winner} wins"
-            assert f"seat {winner} wins  " in after.text(seat).splitlines()[3]
+            assert f"seat {winner} wins  " in after.text(seat).splitlines()[4]
             assert not by_class(before.svg(seat), "winner")
             assert not by_class(after.svg(seat), "choice")
 

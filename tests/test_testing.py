@@ -328,6 +328,26 @@ def draw_tokens(state: Any, seat: int | None, standing: Any) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg"><title>{state["token"]}</title></svg>'
 
 
+def draw_no_choices(state: Any, seat: int | None, standing: Any) -> str:
+    return re.sub(r'data-legal="\d+"', "", FOREST.draw_scene(state, seat, standing))
+
+
+def tell_nothing(state: Any, action: int) -> str:
+    return ""
+
+
+def tell_the_row(state: Any, action: int) -> str:
+    return f"Row {action // 2}."
+
+
+def tell_the_token(state: Any, action: int) -> str:
+    return f"Action {action} beside {state.token[state.token_status == 0]}."
+
+
+def explain_half(state: Any, points: Any) -> list[str]:
+    return [""] * len(FOREST.categories)
+
+
 def draw_umlauts(state: Any, seat: int | None, standing: Any) -> str:
     return "B\u00e4ume"
 
@@ -531,6 +551,19 @@ RULES: dict[str, tuple[str, dict[str, Any], str]] = {
         QUICK | {"draw_scene": draw_html},
         "the picture for everybody is no SVG but html ",
     ),
+    "a picture without choices": (
+        "drawing",
+        QUICK | {"draw_scene": draw_no_choices},
+        "`data-legal` in the picture and `legal` differ in action 0 ",
+    ),
+    "no sentence": ("drawing", QUICK | {"tell": tell_nothing}, "`tell` says '' of action 0, which is no sentence "),
+    "one sentence for two": ("drawing", QUICK | {"tell": tell_the_row}, "`tell` says the same of two actions "),
+    "a sentence of what is hidden": (
+        "drawing",
+        QUICK | {"tell": tell_the_token},
+        "`tell` says what the seat to act can't know |the picture for seat . shows ",
+    ),
+    "no explanation": ("drawing", QUICK | {"explain": explain_half}, "`explain` gives .*, not all of them sentences "),
     "a picture of what is hidden": (
         "drawing",
         QUICK | {"draw_scene": draw_tokens},

@@ -20,11 +20,12 @@ from spirits_env.games.forest.components import (
     MISSING_PENALTY,
     SPIRITS,
 )
-from spirits_env.games.forest.drawing import draw_scene, draw_text
+from spirits_env.games.forest.drawing import STYLES, draw_scene, draw_text
 from spirits_env.games.forest.heuristic import evaluate
 from spirits_env.games.forest.observation import LAYOUT, observe
 from spirits_env.games.forest.setup import fill_setup, read_setup
 from spirits_env.games.forest.state import PHASES, STATE
+from spirits_env.games.forest.telling import explain, tell
 
 # A seat with a gem on an end must take a tile in its turn, and a seat is only kept from taking by such gems: so
 # each round of turns takes at least one tile. A turn asks at most six decisions, and two "+" may be used.
@@ -79,7 +80,10 @@ GAME = Game(
     worst_return=worst_return,
     fill_setup=fill_setup,
     read_setup=read_setup,
+    tell=tell,
+    explain=explain,
     draw_text=draw_text,
     draw_scene=draw_scene,
     board=BOARD,
+    text_styles=STYLES,
 )

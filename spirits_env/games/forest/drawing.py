@@ -12,22 +12,28 @@ import numpy as np
 
 from spirits_env.drawing import (
     CREAM,
+    DARK,
     FAINT,
     GOLD,
     INK,
     LAUREL,
     LINE,
-    PAPER,
+    PLATE,
+    QUIET,
     RED,
+    SEAT_STYLES,
+    TEXT_STYLES,
     Shape,
     disc,
     draw_shape,
     finish_scene,
     finish_text,
     tell_result,
+    text_width,
     write,
 )
 from spirits_env.game import Standing
+from spirits_env.games.forest.actions import FIRST_CELL, HAND, PASS, PLUS
 from spirits_env.games.forest.components import (
     CELLS,
     COLOURS,
@@ -41,7 +47,8 @@ from spirits_env.games.forest.components import (
     TOKEN_CELLS,
     TOKENS,
 )
-from spirits_env.games.forest.state import END, HELD, LYING, PHASES, USED
+from spirits_env.games.forest.state import END, FIRST, HELD, LYING, PHASES, PLACE, USED
+from spirits_env.games.forest.telling import end_cell, tell
 
 _TASKS = ("first tile", "second tile", "payment", "gem step", "new place of the lifted gem", "end")
 
@@ -86,7 +93,12 @@ class View:
     tiles: list[Tile | None]
     gems: list[int]
     tokens: dict[int, int | None]
-    takeable: set[int]
+    takeable: dict[int, int]  # actions by cell
+    choices: dict[int, int]  # of gems, for who acts or sees all: actions by cell
+    buttons: list[tuple[str, int]]  # other choices, likewise
+    lit: bool  # whether the viewer acts or sees all
+    said: str  # the last decision
+    last: int  # its cell, else -1
     paying: int
     lifted: int
     collections: list[Collection]
@@ -111,10 +123,26 @@ def _row_ends(state: Any) -> set[int]:
     return ends
 
 
-def _takeable(state: Any, mask: np.ndarray) -> set[int]:
-    """Return the cells of the ends that the acting seat may take."""
-    ends = [(int(state.left[row]), int(state.right[row])) for row in range(ROWS)]
-    return {end // 2 * COLUMNS + ends[end // 2][end % 2] for end in range(2 * ROWS) if mask[end]}
+def _takeable(state: Any, mask: np.ndarray) -> dict[int, int]:
+    """Return the cells of the ends that the acting seat may take, with their actions."""
+    return {end_cell(state, end): end for end in range(FIRST_CELL) if mask[end]}
+
+
+def _buttons(state: Any, mask: np.ndarray) -> list[tuple[str, int]]:
+    """Return the choices that are no tile, in short, with their actions."""
+    phase = int(state.phase)
+    nothing = "no tile" if phase == FIRST else "no gem" if phase == PLACE else "no second tile"
+    labels = {HAND: "pay from the hand", PLUS: "use +", PASS: nothing}
+    return [(label, action) for action, label in labels.items() if mask[action]]
+
+
+def _last(standing: Standing) -> tuple[str, int]:
+    """Say what the last decision was, and return its cell, -1 if it had none."""
+    before, action = standing.before, standing.action
+    if before is None:
+        return "", -1
+    cell = end_cell(before, action) if action < FIRST_CELL else action - FIRST_CELL if action < HAND else -1
+    return f"last: seat {before.seat}: {tell(before, action)}", cell
 
 
 def _tiles(state: Any, seat: int | None) -> list[Tile | None]:
@@ -199,6 +227,9 @@ def _collections(state: Any, seat: int | None, standing: Standing, icons: int) -
 def _view(state: Any, seat: int | None, standing: Standing) -> View:
     """Gather what a seat may see (None: everything)."""
     icons = SPIRITS if int(state.players) == 1 else ICONS
+    # Whether a "+" can be used is known only to who holds it.
+    lit = seat is None or seat == int(state.seat)
+    said, last = _last(standing)
     return View(
         players=int(state.players),
         turn=int(state.turn),
@@ -208,6 +239,11 @@ def _view(state: Any, seat: int | None, standing: Standing) -> View:
         gems=[int(gem) for gem in state.gem],
         tokens={} if int(state.players) == 1 else _lying_tokens(state, seat),
         takeable=_takeable(state, standing.mask),
+        choices={cell: FIRST_CELL + cell for cell in range(CELLS) if lit and standing.mask[FIRST_CELL + cell]},
+        buttons=_buttons(state, standing.mask) if lit else [],
+        lit=lit,
+        said=said,
+        last=last,
         paying=int(state.paying),
         lifted=int(state.lifted),
         collections=_collections(state, seat, standing, len(icons)),
@@ -231,6 +267,32 @@ def _headline(view: View) -> str:
 # --- text -------------------------------------------------------------------------------------------------
 
 _CODES = (*(icon[:3] for icon in ICONS), "+")
+_ICON_STYLES = (
+    "#87902F",
+    "#4E9A3A",
+    "#1E968E",
+    "#A8714D",
+    "#8C8966",
+    "#8C77B4",
+    "#D8566A",
+    "#C67C22",
+    "#B556B0",
+    "#7286B8",
+    "#B3860F",
+    "#DB5A2C",
+)
+STYLES = (
+    *TEXT_STYLES,
+    *(
+        (rf"(?<![a-z])(?:{icon[:3]}|{icon.replace('_', ' ')})(?![a-z])", style)
+        for icon, style in zip(ICONS, _ICON_STYLES, strict=True)
+    ),
+    *((rf"(?<=[a-z]\d){power[0]}", style) for power, style in zip(POWERS, _ICON_STYLES[len(SPIRITS) :], strict=True)),
+    *((rf"(?<![a-z])[g^]{seat}", style) for seat, style in enumerate(SEAT_STYLES)),
+    (r"\bopponent\b", SEAT_STYLES[1]),
+    (r"\d*\*", "bold"),
+    (r"\d*!", "#DB4437"),
+)
 _WIDTH = 8
 
 
@@ -312,7 +374,7 @@ def draw_text(state: Any, seat: int | None, standing: Standing) -> str:
         header += " hand lost"
     if view.collections[0].points is not None:
         header += " points"
-    lines = [_headline(view), "", *_board_text(view), "", header]
+    lines = [_headline(view), view.said, "", *_board_text(view), "", header]
     lines += [_collection_text(view, owner) for owner in range(len(view.collections))]
     lines += [""] + [_token_text(collection) for collection in view.collections]
     return finish_text([*lines, "", *_legend(view)])
@@ -321,6 +383,9 @@ def draw_text(state: Any, seat: int | None, standing: Standing) -> str:
 # --- SVG --------------------------------------------------------------------------------------------------
 
 _SEAT_COLOURS = ("#7DB2F5", "#F0C23B", "#EDEDED", "#2FA66F")
+
+# Powers are told from spirits by their colour as well, which stands on every tile.
+_POWER_COLOUR = "#FFE08A"
 
 _SCENE_WIDTH = 1100
 _LEFT, _TOP, _PITCH, _SIZE = 104, 88, 80, 72
@@ -355,10 +420,10 @@ def _icon(name: str, x: float, y: float, radius: float, colour: str) -> str:
 
 def _diamond(x: float, y: float, seat: int, attributes: str, hollow: bool = False) -> str:
     """Draw a gem in its seat's colour, with the seat's number; hollow where it is gone."""
-    style = f'fill="{PAPER}" stroke-dasharray="3 2.4"' if hollow else f'fill="{_SEAT_COLOURS[seat]}"'
+    style = f'fill="{CREAM}" stroke-dasharray="3 2.4"' if hollow else f'fill="{_SEAT_COLOURS[seat]}"'
     return (
         f'<g {attributes}><path d="M{x:g} {y - 13:g}L{x + 11:g} {y:g}L{x:g} {y + 13:g}L{x - 11:g} {y:g}Z" {style} '
-        f'stroke="{INK}" stroke-width="1.6"/>{write(str(seat), x, y, 8, INK, 0.5)}</g>'
+        f'stroke="{DARK}" stroke-width="1.6"/>{write(str(seat), x, y, 8, DARK, 0.5)}</g>'
     )
 
 
@@ -368,9 +433,9 @@ def _token(x: float, y: float, kind: int | None, attributes: str) -> str:
         inner = ""
     else:
         attributes += f' data-kind="{TOKENS[kind]}"'
-        inner = f"<title>{_name(kind)}</title>" + _icon(TOKENS[kind], x, y, 6.5, INK)
+        inner = f"<title>{_name(kind)}</title>" + _icon(TOKENS[kind], x, y, 6.5, DARK)
     return (
-        f'<g {attributes}><circle cx="{x:g}" cy="{y:g}" r="10" fill="{CREAM}" stroke="{INK}" '
+        f'<g {attributes}><circle cx="{x:g}" cy="{y:g}" r="10" fill="{CREAM}" stroke="{DARK}" '
         f'stroke-width="1.4"/>{inner}</g>'
     )
 
@@ -392,7 +457,7 @@ def _tile(cell: int, tile: Tile | None) -> str:
     if tile is None:
         return _box(cell, -6, f'fill="none" stroke="{LINE}" stroke-width="1.5"')
     if tile.spirit is None or tile.symbols is None or tile.power is None:
-        back = _box(cell, 0, f'fill="{FAINT}"') + _box(cell, -8, f'fill="none" stroke="{CREAM}" opacity="0.5"')
+        back = _box(cell, 0, f'fill="{QUIET}"') + _box(cell, -8, f'fill="none" stroke="{CREAM}" opacity="0.5"')
         return f'<g class="tile" data-cell="{cell}" data-spirit="hidden">{back}</g>'
     x, y = _corner(cell)
     name = SPIRITS[tile.spirit]
@@ -404,8 +469,28 @@ def _tile(cell: int, tile: Tile | None) -> str:
         parts += [_icon(name, x + 21, y + 27, 12, CREAM), _icon(name, x + 51, y + 27, 12, CREAM)]
     if tile.power >= 0:
         attributes += f' data-power="{POWERS[tile.power]}"'
-        parts.append(_icon(POWERS[tile.power], x + 59, y + 14, 8, "#FFE08A"))
+        parts.append(_icon(POWERS[tile.power], x + 59, y + 14, 8, _POWER_COLOUR))
     return f"<g {attributes}>{''.join(parts)}</g>"
+
+
+def _takeable_mark(view: View, cell: int) -> str:
+    """Frame a tile that can be taken; it is a choice for who acts or sees all."""
+    legal = f' data-legal="{view.takeable[cell]}"' if view.lit else ""
+    return _box(cell, 3, f'class="takeable" data-cell="{cell}"{legal} fill="none" stroke="{GOLD}" stroke-width="3"')
+
+
+def _button_row(view: View) -> list[str]:
+    """Draw the choices that are no tile, from the right edge to the left."""
+    parts, right = [], _SCENE_WIDTH - 36.0
+    for label, action in reversed(view.buttons):
+        width = text_width(label, 8) + 28
+        left = right - width
+        parts.append(
+            f'<g class="choice" data-legal="{action}"><rect x="{left:g}" y="18" width="{width:g}" height="30" rx="8" '
+            f'fill="{CREAM}" stroke="{GOLD}" stroke-width="3"/>{write(label, left + width / 2, 33, 8, DARK, 0.5)}</g>'
+        )
+        right = left - 12
+    return parts
 
 
 def _board(view: View) -> list[str]:
@@ -415,9 +500,13 @@ def _board(view: View) -> list[str]:
     ]
     parts += [write(f"row {row}", 30, _TOP + row * _PITCH + _SIZE / 2, 9, FAINT) for row in range(ROWS)]
     parts += [_tile(cell, tile) for cell, tile in enumerate(view.tiles)]
-    for cell in sorted(view.takeable):
-        style = f'class="takeable" data-cell="{cell}" fill="none" stroke="{GOLD}" stroke-width="3"'
-        parts.append(_box(cell, 3, style))
+    parts += [_takeable_mark(view, cell) for cell in sorted(view.takeable)]
+    for cell, action in view.choices.items():
+        style = f'class="choice" data-cell="{cell}" data-legal="{action}" fill="none" stroke="{GOLD}"'
+        parts.append(_box(cell, 2, style + ' stroke-width="2"'))
+    if view.last >= 0:
+        style = f'class="last" data-cell="{view.last}" fill="none" stroke="{INK}" stroke-width="2"'
+        parts.append(_box(view.last, -3, style + ' stroke-dasharray="2 5" stroke-linecap="round"'))
     if view.paying >= 0:
         style = f'class="paying" data-cell="{view.paying}" fill="none" stroke="{RED}" stroke-width="4"'
         parts.append(_box(view.paying, 3, style + ' stroke-dasharray="9 5"'))
@@ -457,7 +546,7 @@ def _count(view: View, owner: int, icon: int, y: float) -> str:
     parts = []
     if leads:
         attributes += ' data-leads="1"'
-        parts.append(f'<rect x="{x - 17:g}" y="{y - 11:g}" width="34" height="22" rx="5" fill="#DCE8CC"/>')
+        parts.append(f'<rect x="{x - 17:g}" y="{y - 11:g}" width="34" height="22" rx="5" fill="{PLATE}"/>')
     if missing:
         attributes += ' data-missing="1"'
         parts.append(write(f"-{MISSING_PENALTY}", x + 20, y, 7, RED))
@@ -465,13 +554,20 @@ def _count(view: View, owner: int, icon: int, y: float) -> str:
     return f"<g {attributes}>{''.join(parts)}</g>"
 
 
+def _plaque(icon: int, x: float, y: float) -> str:
+    """Draw an icon as it is on the tiles."""
+    fill, colour = (COLOURS[icon], CREAM) if icon < len(SPIRITS) else (DARK, _POWER_COLOUR)
+    plate = f'<rect x="{x - 13:g}" y="{y - 12:g}" width="26" height="24" rx="6" fill="{fill}"/>'
+    return plate + _icon(ICONS[icon], x, y, 8.5, colour)
+
+
 def _count_table(view: View) -> list[str]:
     """Draw the table of icons: one column each, under the columns of the forest."""
     parts = []
     for icon, name in enumerate(view.icons):
         x = _LEFT + icon * _PITCH + _SIZE / 2
-        colour = COLOURS[icon] if icon < len(SPIRITS) else INK
-        parts += [_icon(name, x, _TABLE, 9, colour), write(name.replace("_", " "), x, _TABLE + 20, 6.5, INK, 0.5)]
+        parts.append(_plaque(icon, x, _TABLE))
+        parts.append(write(name.replace("_", " "), x, _TABLE + 20, 6.5, INK, 0.5))
     for owner in range(len(view.collections)):
         y = _TABLE + 46 + owner * _ROW
         parts += [_rule(y - _ROW / 2), _owner(view, owner, y)]
@@ -535,7 +631,9 @@ def draw_scene(state: Any, seat: int | None, standing: Standing) -> str:
     second = _TABLE + 46 + len(view.collections) * _ROW + 16
     height = second + 28 + len(view.collections) * _ROW + 6
     parts = [
-        f'<g class="headline">{write(_headline(view), 30, 34, 14, INK)}</g>',
+        f'<g class="headline">{write(_headline(view), 30, 28, 13, INK)}</g>',
+        f'<g class="said">{write(view.said, 30, 52, 7, FAINT)}</g>',
+        *_button_row(view),
         *_board(view),
         *_count_table(view),
         *_possession_table(view, second),

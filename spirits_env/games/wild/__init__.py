@@ -12,12 +12,13 @@ from spirits_env.game import REWARD, Game
 from spirits_env.games.wild import rules
 from spirits_env.games.wild.actions import ACTIONS
 from spirits_env.games.wild.components import ANIMALS, MAX_TURNS, MOST_POINTS, PLAYERS
-from spirits_env.games.wild.drawing import draw_scene, draw_text
+from spirits_env.games.wild.drawing import STYLES, draw_scene, draw_text
 from spirits_env.games.wild.heuristic import evaluate
 from spirits_env.games.wild.observation import LAYOUT, observe
 from spirits_env.games.wild.powers import MAX_STEPS, MAX_TAKE, POWERS
 from spirits_env.games.wild.setup import fill_setup, read_setup
 from spirits_env.games.wild.state import PHASES, STATE
+from spirits_env.games.wild.telling import explain, tell
 
 # Players who keep taking stones that fit nowhere, or keep putting stones back, would never end a game, so the count
 # of turns is bounded. A turn asks at most for a card, a pile, and in each step of a Spirit Power for the choice and
@@ -58,6 +59,9 @@ GAME = Game(
     worst_return=worst_return,
     fill_setup=fill_setup,
     read_setup=read_setup,
+    tell=tell,
+    explain=explain,
     draw_text=draw_text,
     draw_scene=draw_scene,
+    text_styles=STYLES,
 )

@@ -6,16 +6,21 @@ Both are drawn from the same `View`, which alone decides what may be seen; the r
 from __future__ import annotations
 
 import textwrap
+from string import ascii_letters
 from typing import Any
 
 from spirits_env.drawing import (
     CREAM,
+    DARK,
     FAINT,
     GOLD,
     INK,
     LAUREL,
     LINE,
+    PAPER,
+    QUIET,
     RED,
+    TEXT_STYLES,
     Shape,
     draw_shape,
     finish_scene,
@@ -41,21 +46,17 @@ from spirits_env.games.wild.components import (
 )
 from spirits_env.games.wild.figures import FIGURES, draw_animal, draw_coyote, draw_stone
 from spirits_env.games.wild.state import CARD, END, MOVE_COYOTE, PHASES, PILE, PLACE, PUT_BACK, STONE
+from spirits_env.games.wild.telling import stone_name
 from spirits_env.games.wild.view import NO_ACTION, Animal, Card, Power, Seat, Spaces, View, look
 
 # --- what is said of it -----------------------------------------------------------------------------------
-
-
-def _stone_name(kind: int) -> str:
-    """Return a kind of stone as people read it."""
-    return "Spirit Stone" if kind == SPIRIT_STONE else KINDS[kind]
 
 
 def _task(view: View) -> str:
     """Say what the seat to act is asked."""
     if view.phase == PLACE:
         kind = view.held[0]
-        return f"where the {_stone_name(kind)}{'' if kind == SPIRIT_STONE else ' stone'} goes"
+        return f"where the {stone_name(kind)}{'' if kind == SPIRIT_STONE else ' stone'} goes"
     if view.phase == PUT_BACK:
         return f"which stone goes back into the bag (up to {view.choosing})"
     if view.phase == STONE:
@@ -101,6 +102,19 @@ def _coyote_place(view: View) -> str:
 
 _TEXT_WIDTH = 110
 _LETTERS = "BTOWPYS"
+_OTHER_LETTERS = "".join(sorted(set(ascii_letters) - set(_LETTERS)))
+_STONE_STYLES = ("#4A86E0", "#16938A", "#D9751A", "#8A8A8A", "#9A63D0", "#AD8A0E", "#6F8FBF")
+STYLES = (
+    *TEXT_STYLES,
+    *((rf"(?i)\b{kind.replace('_', ' ')}\b", style) for kind, style in zip(KINDS, _STONE_STYLES, strict=True)),
+    # Letters that stand alone or among other stones and empty spaces, not those of words.
+    *(
+        (rf"(?<![{_OTHER_LETTERS}]){letter}(?=[{_LETTERS}.]*(?![A-Za-z]))", style)
+        for letter, style in zip(_LETTERS, _STONE_STYLES, strict=True)
+    ),
+    (r"\bC\b", "bold #A8714D"),
+    (r"\([a-z_]+\)", "dim"),
+)
 _HALF = 48
 
 
@@ -111,20 +125,20 @@ def _lit(text: str, choice: int) -> str:
 
 def _stones_text(kinds: list[int]) -> str:
     """Write stones by name, in order."""
-    return ", ".join(map(_stone_name, kinds)) or "none"
+    return ", ".join(map(stone_name, kinds)) or "none"
 
 
 def _bowl_text(view: View) -> str:
     """Write the bowl by kind."""
     parts = [
-        _lit(f"{_stone_name(kind)} {count}", view.bowl_choices[kind]) for kind, count in enumerate(view.bowl) if count
+        _lit(f"{stone_name(kind)} {count}", view.bowl_choices[kind]) for kind, count in enumerate(view.bowl) if count
     ]
     return f"bowl    {sum(view.bowl):>2}: {', '.join(parts) or 'empty'}"
 
 
 def _bag_text(view: View) -> str:
     """Write the bag by kind."""
-    parts = [f"{_stone_name(kind)} {count}" for kind, count in enumerate(view.bag) if count]
+    parts = [f"{stone_name(kind)} {count}" for kind, count in enumerate(view.bag) if count]
     return f"bag     {sum(view.bag):>2}: {', '.join(parts) or 'empty'}"
 
 
@@ -191,7 +205,7 @@ def _cards_text(view: View) -> list[str]:
 
 def _legend() -> list[str]:
     """Explain the marks."""
-    letters = " ".join(f"{letter} {_stone_name(kind)}" for kind, letter in enumerate(_LETTERS))
+    letters = " ".join(f"{letter} {stone_name(kind)}" for kind, letter in enumerate(_LETTERS))
     return [f"stones: {letters}   . empty   C Coyote", "[ ] can be chosen   ( ) face down   { } in use"]
 
 
@@ -204,7 +218,7 @@ def draw_text(state: Any, seat: int | None, standing: Standing) -> str:
         standing: What the rules say of the position.
     """
     view = look(state, seat, standing)
-    lines = [_headline(view), _use(view), "", *_boards_text(view), "", *_cards_text(view), ""]
+    lines = [_headline(view), _use(view), view.said, "", *_boards_text(view), "", *_cards_text(view), ""]
     lines += [_bowl_text(view), _bag_text(view)]
     if view.following is not None:
         lines.append(f"next      : {_stones_text(view.following)}")
@@ -267,13 +281,13 @@ def _hollow(x: float, y: float, radius: float, attributes: str = "") -> str:
 
 def _stone(kind: int, x: float, y: float, radius: float, **values: Any) -> str:
     """Draw a stone that is on the table."""
-    parts = [f"<title>{_stone_name(kind)}</title>", draw_stone(kind, x, y, radius)]
+    parts = [f"<title>{stone_name(kind)}</title>", draw_stone(kind, x, y, radius)]
     return _group(parts, cls="stone", **values, kind=KINDS[kind])
 
 
 # --- boards -----------------------------------------------------------------------------------------------
 
-_MARGIN = 30
+_MARGIN, _SEATS_TOP = 30, 80
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_PITCH = 200, 170, 210
 _RADIUS = 12
 _WORTH_BY_STONES = {SALMON: SALMON_POINTS, TURTLE: TURTLE_POINTS}
@@ -292,7 +306,7 @@ def _space(owner: int, number: int, animal: Animal, spaces: Spaces, at: int) -> 
         f'stroke="{figure.dark}" stroke-width="1.3"{opacity}/>'
     ]
     if number in _WORTH_BY_STONES and not animal.spirit_stone:
-        parts.append(write(str(_WORTH_BY_STONES[number][at + 1]), x, y, 7, FAINT, 0.5))
+        parts.append(write(str(_WORTH_BY_STONES[number][at + 1]), x, y, 7, QUIET, 0.5))
     if spaces.choice >= 0 and at == len(spaces.kinds):
         parts.append(_ring(x, y, _RADIUS + 1, **where, legal=spaces.choice))
     return "".join(parts)
@@ -309,7 +323,7 @@ def _bonus(owner: int, number: int, animal: Animal) -> list[str]:
     parts = [
         f'<path {_attributes(cls="space", **where, space="bonus")} d="M{x} {y - 14}l12 7v14l-12 7l-12 -7v-14Z" '
         f'fill="{CREAM}" stroke="{figure.dark}" stroke-width="1.3" stroke-dasharray="3 2.4"/>',
-        write("x2", x, y, 7, FAINT, 0.5),
+        write("x2", x, y, 7, QUIET, 0.5),
     ]
     if animal.bonus_choice >= 0:
         parts.append(_ring(x, y, 17, **where, space="bonus", legal=animal.bonus_choice))
@@ -320,7 +334,7 @@ def _panel(owner: int, number: int, animal: Animal) -> list[str]:
     """Draw an animal's part of a board with all that lies on it."""
     figure = FIGURES[number]
     where = {"seat": owner, "animal": ANIMALS[number]}
-    points = write(str(animal.points), _PANEL_WIDTH - 10, 16, 11, INK, 1.0)
+    points = write(str(animal.points), _PANEL_WIDTH - 10, 16, 11, DARK, 1.0)
     parts = [
         _box(_PANEL_WIDTH, _PANEL_HEIGHT, f'fill="{figure.ground}"'),
         *draw_animal(figure),
@@ -342,6 +356,8 @@ def _panel(owner: int, number: int, animal: Animal) -> list[str]:
 # --- action cards -----------------------------------------------------------------------------------------
 
 _BACK, _BACK_LETTERS = "#4B5D52", "#B7C5B8"
+# Letters on a light card, whatever the theme.
+_CARD_RED = "#C62828"
 _CARD_LEFT, _CARD_WIDTH, _CARD_HEIGHT, _CARD_PITCH = 152, 141, 44, 149
 _SEAT_HEIGHT = _CARD_HEIGHT + 12 + _PANEL_HEIGHT
 _SIGNS = ("1", "2", "+2", "+3", "")
@@ -360,11 +376,11 @@ def _sign(card: Card, colour: str) -> str:
 def _card(owner: int, card: Card) -> str:
     """Draw an action card, face up or down, lit where it can be used."""
     where = {"seat": owner, "card": CARDS[card.card], "copy": card.copy}
-    fill, letters = (_BACK, _BACK_LETTERS) if card.down else (CREAM, INK)
+    fill, letters = (_BACK, _BACK_LETTERS) if card.down else (CREAM, DARK)
     lines = textwrap.wrap(CARD_TITLES[card.card], 13)
     top = _CARD_HEIGHT / 2 - 7 * (len(lines) - 1)
     parts = [
-        _box(_CARD_WIDTH, _CARD_HEIGHT, f'fill="{fill}" stroke="{INK}" stroke-width="1.2"'),
+        _box(_CARD_WIDTH, _CARD_HEIGHT, f'fill="{fill}" stroke="{DARK}" stroke-width="1.2"'),
         _sign(card, letters),
         *[write(line, 42, top + 14 * i, 7, letters) for i, line in enumerate(lines)],
     ]
@@ -378,7 +394,7 @@ def _card(owner: int, card: Card) -> str:
 def _plate(seat: Seat) -> str:
     """Draw a seat's name and points: dark where it is to act, on laurel where it has won."""
     name = "winner" if seat.wins else "actor" if seat.acts else "waits"
-    fill, letters = {"winner": (LAUREL, INK), "actor": (INK, CREAM), "waits": (LINE, INK)}[name]
+    fill, letters = {"winner": (LAUREL, INK), "actor": (INK, PAPER), "waits": (LINE, INK)}[name]
     text = f"{seat.points} point{'' if seat.points == 1 else 's'}"
     parts = [
         _box(_CARD_LEFT - 12, _CARD_HEIGHT, f'fill="{fill}"'),
@@ -415,18 +431,18 @@ def _power_back() -> list[str]:
 
 def _power_face(power: Power, steps: list[str], on_top: bool) -> list[str]:
     """Draw a Spirit Power with its steps, the one that is being carried out in red."""
-    letters = INK if on_top else FAINT
+    letters = DARK if on_top else QUIET
     parts = [
         _box(_POWER_WIDTH, _POWER_HEIGHT, f'fill="{CREAM}" stroke="{letters}" stroke-width="1.4"'),
         write(str(power.name), 12, 16, 9, letters),
     ]
     if not power.known:
-        parts.append(write("not seen yet", _POWER_WIDTH - 10, 16, 6.5, RED, 1.0))
+        parts.append(write("not seen yet", _POWER_WIDTH - 10, 16, 6.5, _CARD_RED, 1.0))
     for i, step in enumerate(steps):
         y = 36 + 12 * i
         if i == power.step:
-            parts.append(f'<path class="step" data-step="{i}" d="M7 {y - 4}l7 4l-7 4Z" fill="{RED}"/>')
-        parts.append(write(step, 18, y, 7, RED if i == power.step else letters))
+            parts.append(f'<path class="step" data-step="{i}" d="M7 {y - 4}l7 4l-7 4Z" fill="{_CARD_RED}"/>')
+        parts.append(write(step, 18, y, 7, _CARD_RED if i == power.step else letters))
     return parts
 
 
@@ -496,7 +512,7 @@ def _button(text: str, legal: int) -> str:
     parts = [
         _box(_TRAY_WIDTH, 24, f'fill="{CREAM}"'),
         _frame(_TRAY_WIDTH, 24, legal=legal),
-        write(text, _TRAY_WIDTH / 2, 12, 7.5, INK, 0.5),
+        write(text, _TRAY_WIDTH / 2, 12, 7.5, DARK, 0.5),
     ]
     return _moved(parts, 0, 120)
 
@@ -556,14 +572,15 @@ def draw_scene(state: Any, seat: int | None, standing: Standing) -> str:
     """
     view = look(state, seat, standing)
     own, other = view.seats
-    piles = 74 + _SEAT_HEIGHT + 18
+    piles = _SEATS_TOP + _SEAT_HEIGHT + 18
     middle = piles + (20 + _POWER_HEIGHT if view.piles else 12) + 20
     bottom = middle + _MIDDLE_HEIGHT + 20
     parts = [
-        f'<g class="headline">{write(_headline(view), _MARGIN, 26, 12, INK)}</g>',
-        f'<g class="use">{write(_use(view), _MARGIN, 51, 8, FAINT)}</g>',
+        f'<g class="headline">{write(_headline(view), _MARGIN, 22, 12, INK)}</g>',
+        f'<g class="use">{write(_use(view), _MARGIN, 44, 8, FAINT)}</g>',
+        f'<g class="said">{write(view.said, _MARGIN, 62, 7, FAINT)}</g>',
         _moved([_spirit_stones(view)], 1070, 0),
-        _moved(_seat(other), _MARGIN, 74),
+        _moved(_seat(other), _MARGIN, _SEATS_TOP),
         _moved(_piles(view), _MARGIN, piles),
         _moved(_bowl(view), _MARGIN, middle),
         _moved(_tray(view), 464, middle),

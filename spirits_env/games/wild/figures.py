@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from spirits_env.drawing import CREAM, INK, Shape, disc, draw_shape, write
+from spirits_env.drawing import CREAM, DARK, Shape, disc, draw_shape, write
 from spirits_env.games.wild.components import (
     BEAVER_BOTH_POINTS,
     BEAVER_PAIR_POINTS,
@@ -22,7 +22,7 @@ from spirits_env.games.wild.components import (
 # --- stones and Coyote ------------------------------------------------------------------------------------
 
 _STONE_COLOURS = ("#2F6BD0", "#18A398", "#EE8526", "#FBFAF5", "#7D41B4", "#F3CC33", "#EAF4FB")
-_MARK_COLOURS = (CREAM, CREAM, INK, INK, CREAM, INK, "#5B7FB5")
+_MARK_COLOURS = (CREAM, CREAM, DARK, DARK, CREAM, DARK, "#5B7FB5")
 # Each colour has its mark, so that nobody needs to tell colours apart.
 _MARKS = (
     Shape("", "M-6 -2.5Q-3 -6 0 -2.5T6 -2.5M-6 3.5Q-3 0 0 3.5T6 3.5"),
@@ -36,7 +36,7 @@ _MARKS = (
 _FACETS = (
     '<path d="M0 -10L8.7 -5V5L0 10L-8.7 5V-5Z" fill="#EAF4FB"/><path d="M0 -10L8.7 -5L0 0Z" fill="#F9DDEB"/>'
     '<path d="M8.7 5L0 10L0 0Z" fill="#D9F2E6"/><path d="M-8.7 5V-5L0 0Z" fill="#FFF3CF"/>'
-    f'<path d="M0 -10L8.7 -5V5L0 10L-8.7 5V-5Z" fill="none" stroke="{INK}" stroke-width="1.2"/>'
+    f'<path d="M0 -10L8.7 -5V5L0 10L-8.7 5V-5Z" fill="none" stroke="{DARK}" stroke-width="1.2"/>'
 )
 
 
@@ -45,7 +45,7 @@ def _pebble(kind: int) -> str:
     if kind == SPIRIT_STONE:
         return _FACETS
     return (
-        f'<circle r="9.6" fill="{_STONE_COLOURS[kind]}" stroke="{INK}" stroke-width="1.1"/>'
+        f'<circle r="9.6" fill="{_STONE_COLOURS[kind]}" stroke="{DARK}" stroke-width="1.1"/>'
         '<path d="M-6.8 -3A7.4 7.4 0 0 1 -1 -7.4" fill="none" stroke="#FFFFFF" stroke-width="1.5" '
         'stroke-linecap="round" stroke-opacity="0.6"/>'
     )
@@ -62,11 +62,11 @@ def draw_coyote(x: float, y: float, radius: float, colour: str = "#B4733A") -> s
     return (
         f'<g transform="translate({x:g} {y:g}) scale({radius / 20:g})">'
         f'<path d="M-17 -20C-9 -18 -8 -12 -6 -10H6C8 -12 9 -18 17 -20C19 -12 19 -5 17 1L9 10L4 18Q0 22 -4 18L-9 10'
-        f'L-17 1C-19 -5 -19 -12 -17 -20Z" fill="{colour}" stroke="{INK}" stroke-width="1.6" stroke-linejoin="round"/>'
-        f'<path d="M-14 -15L-9 -9L-14 -5ZM14 -15L9 -9L14 -5Z" fill="{INK}" fill-opacity="0.55"/>'
+        f'L-17 1C-19 -5 -19 -12 -17 -20Z" fill="{colour}" stroke="{DARK}" stroke-width="1.6" stroke-linejoin="round"/>'
+        f'<path d="M-14 -15L-9 -9L-14 -5ZM14 -15L9 -9L14 -5Z" fill="{DARK}" fill-opacity="0.55"/>'
         f'<path d="M-15 1L-6 4L0 -2L6 4L15 1L8 9L4 17Q0 20 -4 17L-8 9Z" fill="{CREAM}"/>'
-        f'<path d="M-9 -2L-4 1M9 -2L4 1" stroke="{INK}" stroke-width="2.6" stroke-linecap="round"/>'
-        f'<path d="M-4 14H4L0 19Z" fill="{INK}" stroke="{INK}" stroke-width="1.4" stroke-linejoin="round"/></g>'
+        f'<path d="M-9 -2L-4 1M9 -2L4 1" stroke="{DARK}" stroke-width="2.6" stroke-linecap="round"/>'
+        f'<path d="M-4 14H4L0 19Z" fill="{DARK}" stroke="{DARK}" stroke-width="1.4" stroke-linejoin="round"/></g>'
     )
 
 
@@ -168,7 +168,7 @@ FIGURES = (
 def draw_animal(figure: Figure) -> list[str]:
     """Draw an animal, and a light band through each group of its spaces."""
     eyes = [
-        f'<path d="{disc(x, y, radius)}" fill="{CREAM}"/><path d="{disc(x, y, radius * 0.6)}" fill="{INK}"/>'
+        f'<path d="{disc(x, y, radius)}" fill="{CREAM}"/><path d="{disc(x, y, radius * 0.6)}" fill="{DARK}"/>'
         for x, y, radius in figure.eyes
     ]
     bands = ["M" + "L".join(f"{x} {y}" for x, y in group) for group in figure.places]

@@ -45,6 +45,7 @@ from spirits_env.games.wild.components import (
 from spirits_env.games.wild.observation import LAYOUT
 from spirits_env.games.wild.powers import HOUSE, NONE, PILE_SIZE, PILES, card_name, card_texts
 from spirits_env.games.wild.state import END
+from spirits_env.games.wild.telling import tell
 
 NO_ACTION = -1
 _NEXT_STONES = 5
@@ -136,6 +137,7 @@ class View:
     stop: int
     powers: str
     piles: list[Pile]
+    said: str  # the last decision
 
 
 def _choice(mask: np.ndarray, action: int) -> int:
@@ -234,6 +236,13 @@ def _pile(state: Any, seat: int | None, pile: int, mask: np.ndarray) -> Pile:
     return Pile(cards, _choice(mask, FIRST_PILE + pile))
 
 
+def _said(standing: Standing) -> str:
+    """Say what the last decision was."""
+    if standing.before is None:
+        return ""
+    return f"last: seat {standing.before.seat}: {tell(standing.before, standing.action)}"
+
+
 def look(state: Any, seat: int | None, standing: Standing) -> View:
     """Gather what a seat may see.
 
@@ -268,5 +277,6 @@ def look(state: Any, seat: int | None, standing: Standing) -> View:
         leave=_choice(mask, LEAVE),
         stop=_choice(mask, STOP),
         powers="no powers" if powers == NONE else "house powers" if powers == HOUSE else "own powers",
+        said=_said(standing),
         piles=[] if powers == NONE else [_pile(state, seat, pile, mask) for pile in range(PILES)],
     )
