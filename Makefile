@@ -14,8 +14,8 @@ POLICY ?= runs/forest/policy.onnx
 # The tests that `make coverage` runs uncompiled, which is slow: those of the rules.
 COVERAGE_TESTS ?= tests/test_forest_rules.py tests/test_forest_observation.py tests/test_forest_redeal.py \
 	tests/test_wild_rules.py tests/test_wild_powers.py tests/test_wild_setup.py tests/test_wild_redeal.py \
-	tests/test_wild_heuristic.py tests/test_drawing_forest.py tests/test_drawing_wild.py tests/test_state_record.py \
-	tests/test_agents_basic.py
+	tests/test_wild_heuristic.py tests/test_drawing_forest.py tests/test_drawing_wild.py tests/test_telling.py \
+	tests/test_state_record.py tests/test_agents_basic.py
 
 PY := .venv/bin/python
 READY := .venv/.ready

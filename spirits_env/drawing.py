@@ -15,15 +15,15 @@ INK, FAINT, PAPER, LINE = "{ink}", "{faint}", "{paper}", "{line}"
 # What can be chosen, what is going on, who leads, and who has won.
 GOLD, RED, PLATE, LAUREL = "{gold}", "{red}", "{plate}", "{laurel}"
 # Things keep their colours whatever they lie on: their outlines and letters, quiet letters, and light faces.
-DARK, QUIET, CREAM = "#2E2C28", "#77716A", "#FBF6E9"
+DARK, QUIET, CREAM = "#2E2C28", "#6C665F", "#FBF6E9"
 
 THEMES: Mapping[str, Mapping[str, str]] = {
     "light": {
         INK: "#2E2C28",
-        FAINT: "#77716A",
+        FAINT: "#6C665F",
         PAPER: "#F3EFE6",
         LINE: "#DDD6C8",
-        GOLD: "#C98A00",
+        GOLD: "#A97300",
         RED: "#C62828",
         PLATE: "#DCE8CC",
         LAUREL: "#F6DD96",

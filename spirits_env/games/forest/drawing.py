@@ -384,7 +384,8 @@ def draw_text(state: Any, seat: int | None, standing: Standing) -> str:
 
 _SEAT_COLOURS = ("#7DB2F5", "#F0C23B", "#EDEDED", "#2FA66F")
 
-# Powers are told from spirits by their colour as well, which stands on every tile.
+# Icons must stand out from the colours that people know the spirits by; the orange of the vines is a light one.
+_ICON_COLOURS = tuple(DARK if name == "vines" else CREAM for name in SPIRITS)
 _POWER_COLOUR = "#FFE08A"
 
 _SCENE_WIDTH = 1100
@@ -460,16 +461,17 @@ def _tile(cell: int, tile: Tile | None) -> str:
         back = _box(cell, 0, f'fill="{QUIET}"') + _box(cell, -8, f'fill="none" stroke="{CREAM}" opacity="0.5"')
         return f'<g class="tile" data-cell="{cell}" data-spirit="hidden">{back}</g>'
     x, y = _corner(cell)
-    name = SPIRITS[tile.spirit]
+    name, colour = SPIRITS[tile.spirit], _ICON_COLOURS[tile.spirit]
     attributes = f'class="tile" data-cell="{cell}" data-spirit="{name}" data-symbols="{tile.symbols}"'
     parts = [_box(cell, 0, f'fill="{COLOURS[tile.spirit]}"')]
     if tile.symbols == 1:
-        parts.append(_icon(name, x + 36, y + 33, 15, CREAM))
+        parts.append(_icon(name, x + 36, y + 35, 15, colour))
     else:
-        parts += [_icon(name, x + 21, y + 27, 12, CREAM), _icon(name, x + 51, y + 27, 12, CREAM)]
+        parts += [_icon(name, x + 21, y + 27, 12, colour), _icon(name, x + 51, y + 27, 12, colour)]
     if tile.power >= 0:
         attributes += f' data-power="{POWERS[tile.power]}"'
-        parts.append(_icon(POWERS[tile.power], x + 59, y + 14, 8, _POWER_COLOUR))
+        parts.append(f'<circle cx="{x + 58}" cy="{y + 14}" r="11" fill="{DARK}"/>')
+        parts.append(_icon(POWERS[tile.power], x + 58, y + 14, 7, _POWER_COLOUR))
     return f"<g {attributes}>{''.join(parts)}</g>"
 
 
@@ -556,7 +558,7 @@ def _count(view: View, owner: int, icon: int, y: float) -> str:
 
 def _plaque(icon: int, x: float, y: float) -> str:
     """Draw an icon as it is on the tiles."""
-    fill, colour = (COLOURS[icon], CREAM) if icon < len(SPIRITS) else (DARK, _POWER_COLOUR)
+    fill, colour = (COLOURS[icon], _ICON_COLOURS[icon]) if icon < len(SPIRITS) else (DARK, _POWER_COLOUR)
     plate = f'<rect x="{x - 13:g}" y="{y - 12:g}" width="26" height="24" rx="6" fill="{fill}"/>'
     return plate + _icon(ICONS[icon], x, y, 8.5, colour)
 
