@@ -189,6 +189,22 @@ def test_the_cell_of_the_last_decision_is_marked() -> None:
             assert marks == [str(cell)]
 
 
+def test_the_animal_of_the_last_decision_is_marked() -> None:
+    seen = set()
+    animals = {"owl_new": "owl", "owl_started": "owl", "beaver_trio": "beaver", "beaver_pair": "beaver"}
+    for state in random_walk("wild", 2, 1):
+        marks = [part.attrib for part in fromstring(state.svg()).iter() if part.get("class") == "last"]
+        verb, _, name = state.game.actions[state.last.action].name.partition("_") if state.last else ("", "", "")
+        if verb in ("place", "bonus", "coyote"):
+            seat = state.last.seat if verb != "coyote" else 1 - state.last.seat
+            (mark,) = marks
+            assert (mark["data-seat"], mark["data-animal"]) == (str(seat), animals.get(name, name))
+            seen.add(verb)
+        else:
+            assert marks == []
+    assert seen == {"place", "bonus", "coyote"}
+
+
 # --- choices ----------------------------------------------------------------------------------------------
 
 

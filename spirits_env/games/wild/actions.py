@@ -6,11 +6,23 @@ One flat table serves all phases; each id means the same in every phase but for 
 from __future__ import annotations
 
 from spirits_env.game import Action
-from spirits_env.games.wild.components import ANIMALS, CARD_TITLES, CARDS, KINDS
+from spirits_env.games.wild.components import (
+    ANIMALS,
+    BEAVER,
+    CARD_TITLES,
+    CARDS,
+    KINDS,
+    OWL,
+    RABBIT,
+    SALMON,
+    TURTLE,
+)
 from spirits_env.games.wild.powers import PILES
 
 PLACES = ("owl_new", "owl_started", "rabbit", "beaver_trio", "beaver_pair", "salmon", "turtle")
 OWL_NEW, OWL_STARTED, ON_RABBIT, ON_TRIO, ON_PAIR, ON_SALMON, ON_TURTLE = range(7)
+# The animal that each place belongs to.
+PLACE_ANIMALS = (OWL, OWL, RABBIT, BEAVER, BEAVER, SALMON, TURTLE)
 
 FIRST_CARD = 0
 FIRST_STONE = FIRST_CARD + len(CARDS)

@@ -330,7 +330,7 @@ def _bonus(owner: int, number: int, animal: Animal) -> list[str]:
     return parts
 
 
-def _panel(owner: int, number: int, animal: Animal) -> list[str]:
+def _panel(owner: int, number: int, animal: Animal, last: bool) -> list[str]:
     """Draw an animal's part of a board with all that lies on it."""
     figure = FIGURES[number]
     where = {"seat": owner, "animal": ANIMALS[number]}
@@ -348,6 +348,11 @@ def _panel(owner: int, number: int, animal: Animal) -> list[str]:
         style = 'fill="none" stroke="#8A4B1C" stroke-width="3" stroke-dasharray="9 6"'
         parts.append(_box(_PANEL_WIDTH, _PANEL_HEIGHT, style, -1.5))
         parts.append(_group(["<title>Coyote</title>", draw_coyote(172, 55, 22)], cls="coyote", **where))
+    if last:
+        style = (
+            f'{_attributes(cls="last", **where)} fill="none" stroke="{DARK}" stroke-width="2" stroke-dasharray="2 5"'
+        )
+        parts.append(_box(_PANEL_WIDTH, _PANEL_HEIGHT, style, -6))
     if animal.coyote_choice >= 0:
         parts.append(_frame(_PANEL_WIDTH, _PANEL_HEIGHT, **where, legal=animal.coyote_choice))
     return parts
@@ -404,13 +409,14 @@ def _plate(seat: Seat) -> str:
     return _group(parts, cls=name, seat=seat.number)
 
 
-def _seat(seat: Seat) -> list[str]:
+def _seat(view: View, seat: Seat) -> list[str]:
     """Draw all that lies before a player: name, cards, and the board below them."""
     parts = [_plate(seat)]
     for i, card in enumerate(seat.cards):
         parts.append(_moved([_card(seat.number, card)], _CARD_LEFT + _CARD_PITCH * i, 0))
     for i, animal in enumerate(seat.animals):
-        parts.append(_moved(_panel(seat.number, i, animal), _PANEL_PITCH * i, _CARD_HEIGHT + 12))
+        panel = _panel(seat.number, i, animal, view.last == (seat.number, i))
+        parts.append(_moved(panel, _PANEL_PITCH * i, _CARD_HEIGHT + 12))
     return parts
 
 
@@ -580,11 +586,11 @@ def draw_scene(state: Any, seat: int | None, standing: Standing) -> str:
         f'<g class="use">{write(_use(view), _MARGIN, 44, 8, FAINT)}</g>',
         f'<g class="said">{write(view.said, _MARGIN, 62, 7, FAINT)}</g>',
         _moved([_spirit_stones(view)], 1070, 0),
-        _moved(_seat(other), _MARGIN, _SEATS_TOP),
+        _moved(_seat(view, other), _MARGIN, _SEATS_TOP),
         _moved(_piles(view), _MARGIN, piles),
         _moved(_bowl(view), _MARGIN, middle),
         _moved(_tray(view), 464, middle),
         _moved(_bag(view), 722, middle),
-        _moved(_seat(own), _MARGIN, bottom),
+        _moved(_seat(view, own), _MARGIN, bottom),
     ]
     return finish_scene(1100, bottom + _SEAT_HEIGHT + 26, view.turn, PHASES[view.phase], view.actor, parts)

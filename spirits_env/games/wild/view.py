@@ -26,6 +26,7 @@ from spirits_env.games.wild.actions import (
     ON_TURTLE,
     OWL_NEW,
     OWL_STARTED,
+    PLACE_ANIMALS,
     STOP,
 )
 from spirits_env.games.wild.components import (
@@ -138,6 +139,7 @@ class View:
     powers: str
     piles: list[Pile]
     said: str  # the last decision
+    last: tuple[int, int] | None  # seat and animal that it changed
 
 
 def _choice(mask: np.ndarray, action: int) -> int:
@@ -243,6 +245,18 @@ def _said(standing: Standing) -> str:
     return f"last: seat {standing.before.seat}: {tell(standing.before, standing.action)}"
 
 
+def _last(standing: Standing) -> tuple[int, int] | None:
+    """Return the seat and the animal that the last decision changed."""
+    if standing.before is None:
+        return None
+    seat, action = int(standing.before.seat), standing.action
+    if FIRST_PLACE <= action < FIRST_BONUS:
+        return seat, PLACE_ANIMALS[action - FIRST_PLACE]
+    if FIRST_BONUS <= action < FIRST_COYOTE:
+        return seat, action - FIRST_BONUS
+    return (PLAYERS - 1 - seat, action - FIRST_COYOTE) if FIRST_COYOTE <= action < LEAVE else None
+
+
 def look(state: Any, seat: int | None, standing: Standing) -> View:
     """Gather what a seat may see.
 
@@ -278,5 +292,6 @@ def look(state: Any, seat: int | None, standing: Standing) -> View:
         stop=_choice(mask, STOP),
         powers="no powers" if powers == NONE else "house powers" if powers == HOUSE else "own powers",
         said=_said(standing),
+        last=_last(standing),
         piles=[] if powers == NONE else [_pile(state, seat, pile, mask) for pile in range(PILES)],
     )
