@@ -63,7 +63,9 @@ types: $(READY)  ## check types
 	$(PY) -m mypy
 
 coverage: $(READY)  ## measure, uncompiled, that the tests reach every line and branch of the rules
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -q $(COVERAGE_TESTS)
+	$(PY) -m coverage erase
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -q -n $(JOBS) $(COVERAGE_TESTS)
+	$(PY) -m coverage combine -q
 	$(PY) -m coverage report --include='spirits_env/games/*' --fail-under=100
 
 bench: $(READY)  ## measure speed

@@ -9,7 +9,6 @@ import copy
 from functools import partial
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
@@ -32,19 +31,26 @@ class RawEnv(AECEnv):  # type: ignore[misc]
     Rewards come with the last move, to all seats at once, and all seats finish in that step; then each is stepped once
     with None. An illegal action raises `IllegalAction` and changes nothing.
 
-    `copy.deepcopy` and `pickle` keep the whole game, chance included.
+    `copy.deepcopy` and `pickle` keep the whole game, chance included, but for an open window.
     """
 
     def __init__(
-        self, game: str = games.DEFAULT, players: int = 2, render_mode: str | None = None, **options: Any
+        self,
+        game: str = games.DEFAULT,
+        players: int = 2,
+        render_mode: str | None = None,
+        render_width: int = faces.RENDER_WIDTH,
+        **options: Any,
     ) -> None:
         """Make the agents; call `reset` to deal.
 
         Args:
             game: Name of the game.
             players: Number of players, at least 2.
-            render_mode: "ansi" (text), "rgb_array" (picture), "human" (text to the terminal after each step) or None.
-                Pictures show everything, what the seat to act can't know included.
+            render_mode: "ansi" (text, in colour for a terminal), "rgb_array" (picture), "human" (a window that shows
+                each position; without a display, text in the terminal) or None. All of them show everything, what
+                the seat to act can't know included.
+            render_width: Width of pictures in pixels, from 64 to 8192; their height is even and follows from it.
             **options: The game's options, such as `reward`.
 
         Raises:
@@ -54,8 +60,9 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         super().__init__()
         rules = faces.check_arguments(type(self), game, _plain_variant(game), players, options)
         faces.check_render_mode(render_mode)
+        self._screen = faces.Screen(render_width)
         self.render_mode = render_mode
-        self.metadata = {
+        self.metadata: dict[str, Any] = {
             "name": f"{game}_v{rules.version}",
             "render_modes": list(faces.RENDER_MODES),
             "render_fps": faces.RENDER_FPS,
@@ -214,19 +221,22 @@ class RawEnv(AECEnv):  # type: ignore[misc]
 
     def render(self) -> Any:
         """Draw the game as it stands, all-seeing, in the render mode the environment was made with."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'.")
-            return None
-        return faces.draw(self._state, self.render_mode)
+        return self._screen.draw(self._state, self.render_mode, self.metadata["render_fps"])
+
+    def _repr_svg_(self) -> str | None:
+        """The game as it stands for a notebook, all-seeing; None before the first reset."""
+        return self._state.svg() if "terminations" in vars(self) else None
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Close the window, if there is one."""
+        self._screen.close()
 
     def clone(self) -> RawEnv:
         """Return an independent copy at the same point, cheaply, for search; spaces alone are shared."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._state = self._state.copy()
+        other._screen = copy.copy(self._screen)
         other._infos = {}
         other._np_random = copy.deepcopy(self._np_random)
         for name in ("agents", "rewards", "_cumulative_rewards", "terminations", "truncations"):

@@ -9,19 +9,25 @@ import inspect
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from spirits_env import GAMES, env_id, games
 from spirits_env.agents import Agent, make_agent
 from spirits_env.batch import SEATS, Batch
-from spirits_env.game import Game, Layout, is_whole, stream
+from spirits_env.game import Game, Layout, is_whole, shown, stream
 from spirits_env.state import State
+
+if TYPE_CHECKING:
+    from spirits_env.render.window import Window
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 RENDER_FPS = 2
+RENDER_WIDTH = 960
+RENDER_WIDTHS = (64, 8192)
 
 
 def check_arguments(face: type, game: str, variant: str | None, players: Any, options: Mapping[str, Any]) -> Game:
@@ -69,8 +75,8 @@ def _check_variant(game: str, variant: str, given: Mapping[str, Any]) -> None:
     for other, fixed in ids.items():
         special = fixed.items() - ids[variant].items()
         if special and all(given.get(name) == value for name, value in special):
-            shown = ", ".join(f"{name} was {value!r}" for name, value in special)
-            raise ValueError(f"{shown}; that is another environment, so make {env_id(game, other)} for it.")
+            told = ", ".join(f"{name} was {value!r}" for name, value in special)
+            raise ValueError(f"{told}; that is another environment, so make {env_id(game, other)} for it.")
 
 
 def check_render_mode(render_mode: Any, modes: Sequence[str] = RENDER_MODES) -> None:
@@ -121,22 +127,97 @@ def observation_box(layout: Layout, views: int = 1) -> spaces.Box:
     return spaces.Box(np.tile(layout.low(), views), np.tile(layout.high(), views), dtype=np.int8)
 
 
-def draw(state: State, render_mode: str) -> Any:
-    """Draw a game, all-seeing.
+class Screen:
+    """Where a face shows its game, all-seeing.
 
-    Returns:
-        A str for "ansi", an array of shape `(height, width, 3)` uint8 for "rgb_array"; None for "human", which
-        writes the text to the terminal.
+    A copy, by whatever means, has no window; it opens its own when it has something to show.
+
+    Attributes:
+        width: Width of pictures in pixels.
     """
-    if render_mode == "rgb_array":
-        from spirits_env.render import svg_to_rgb
 
-        return svg_to_rgb(state.svg())
-    text = state.text()
-    if render_mode == "ansi":
-        return text
-    print(text, flush=True)
-    return None
+    def __init__(self, width: Any) -> None:
+        """Take the width; nothing is opened yet.
+
+        Args:
+            width: Width of pictures in pixels, a whole number within `RENDER_WIDTHS`.
+
+        Raises:
+            ValueError: If it is anything else.
+        """
+        if not is_whole(width) or not RENDER_WIDTHS[0] <= width <= RENDER_WIDTHS[1]:
+            raise ValueError(
+                f"render_width was {shown(width)}; give a whole number of pixels "
+                f"from {RENDER_WIDTHS[0]} to {RENDER_WIDTHS[1]}."
+            )
+        self.width = int(width)
+        self._window: Window | None = None
+        self._can_open = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_window": None}
+
+    def draw(self, state: State, render_mode: str | None, fps: float = RENDER_FPS) -> Any:
+        """Show a game.
+
+        Args:
+            state: The game.
+            render_mode: How to show it.
+            fps: In a window, how many pictures a second there are at most.
+
+        Returns:
+            A str for "ansi", an array of shape `(height, width, 3)` uint8 for "rgb_array"; None for "human", which
+            shows the picture in a window or, where there can be none, writes the text to the terminal; None without a
+            render mode.
+        """
+        if render_mode is None:
+            gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'.")
+        elif render_mode == "rgb_array":
+            from spirits_env.render import svg_to_rgb
+
+            return svg_to_rgb(state.svg(), self.width)
+        elif render_mode == "ansi":
+            from spirits_env.render.text import coloured
+
+            return coloured(state.text(), state.game.text_styles)
+        else:
+            self._show(state, fps)
+        return None
+
+    def _show(self, state: State, fps: float) -> None:
+        """Show a game to a human, in a window if there can be one."""
+        if self._window is None and self._can_open:
+            self._open(state)
+        if self._window is None:
+            from spirits_env.render.text import show
+
+            show(state)
+        elif self._window.is_open:
+            self._window.show(state.svg(), fps)
+
+    def _open(self, state: State) -> None:
+        """Open the window, or tell why there is none."""
+        from spirits_env.render.window import Window
+
+        try:
+            self._window = Window(state.game.title, state.svg(), self.width)
+        except (ImportError, OSError) as error:
+            self._can_open = False
+            gymnasium.logger.warn(
+                "The board comes as text instead of in a window: %s. "
+                'A window needs a display and pip install "spirits-env[render]".',
+                error,
+            )
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+
+# What is known of the last decision after a deal.
+_NOTHING = (b"", -1)
 
 
 class LearnerLanes:
@@ -161,6 +242,7 @@ class LearnerLanes:
         opponents: Any,
         options: Mapping[str, Any],
         threads: int = 1,
+        remember: bool = False,
     ) -> None:
         """Make the lanes; call `deal` to start games.
 
@@ -172,6 +254,7 @@ class LearnerLanes:
             opponents: What `make_agent` takes, for all other seats or as a list in turn order after the learner.
             options: The game's options by name.
             threads: Threads that step the lanes.
+            remember: Whether to keep what pictures tell of the last decision in each lane; it costs a little.
 
         Raises:
             ValueError: If an argument is not allowed.
@@ -188,6 +271,8 @@ class LearnerLanes:
         self.over = np.ones(count, np.bool_)
         self.forfeited = np.zeros(count, np.bool_)
         self.reward = np.zeros(count, np.float64)
+        # The record before the last decision in each lane, empty where it is not known, and the decision.
+        self._last: list[tuple[bytes, int]] | None = [_NOTHING] * count if remember else None
         self._worst = self.batch.game.worst_return(self.players, self.batch.options)
         # Without seeds from the user, each lane goes on from a start of its own.
         self._seed(np.random.SeedSequence().generate_state(count, np.uint64).tolist(), self.batch.lanes)
@@ -216,6 +301,9 @@ class LearnerLanes:
             seeded = [row for row, seed in enumerate(seeds) if seed is not None]
             self._seed([seed for seed in seeds if seed is not None], lanes[seeded])
         self.batch.reset(lanes=lanes, setup=setup)
+        if self._last is not None:
+            for lane in lanes:
+                self._last[lane] = _NOTHING
         if self._rotate:
             self.learner[lanes] = self._next[lanes]
             self._next[lanes] = (self._next[lanes] + 1) % self.players
@@ -233,11 +321,23 @@ class LearnerLanes:
         playing, forfeiting = lanes[legal], lanes[~legal]
         if len(forfeiting):
             self._forfeit(forfeiting)
-        self.batch.step(actions[legal], playing)
+        self._play(actions[legal], playing)
         self._play_others(playing)
         ended = lanes[self.over[lanes]]
         self.reward[lanes] = 0
         self.reward[ended] = self.batch.utility[ended, self.learner[ended]]
+
+    def _play(self, actions: np.ndarray, lanes: np.ndarray) -> None:
+        """Play one legal decision in each of some lanes."""
+        if self._last is not None:
+            for lane, action in zip(lanes, actions, strict=True):
+                self._last[lane] = (self.batch.states[lane].tobytes(), int(action))
+        self.batch.step(actions, lanes)
+
+    def state(self, lane: int) -> State:
+        """The game of a lane as a value, for drawing; it knows the last decision if the lanes were to remember it."""
+        before, action = _NOTHING if self._last is None else self._last[lane]
+        return State.of(self.batch.game, self.batch.states[lane], before, action)
 
     def _forfeit(self, lanes: np.ndarray) -> None:
         """End games as a loss of their learners: the others get 0, nobody wins, the points are those so far."""
@@ -262,7 +362,7 @@ class LearnerLanes:
             for number, agent in enumerate(self.agents):
                 asked = waiting[owners == number]
                 if len(asked):
-                    batch.step(batch.ask(agent, asked), asked)
+                    self._play(batch.ask(agent, asked), asked)
         self.over[lanes] = batch.seat[lanes] < 0
 
     def mask(self, lanes: np.ndarray) -> np.ndarray:

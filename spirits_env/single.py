@@ -14,7 +14,6 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
 from spirits_env import faces, games
-from spirits_env.state import State
 
 _ONLY = np.zeros(1, np.int64)
 
@@ -31,7 +30,7 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
     first seat; `reset()` without a seed goes on with all three. With `seat="rotate"` the learner sits one seat further
     in each next game, however it was reset.
 
-    A copy, by `copy.deepcopy` or `pickle`, is a game of its own at the same point.
+    A copy, by `copy.deepcopy` or `pickle`, is a game of its own at the same point, without an open window.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(faces.RENDER_MODES), "render_fps": faces.RENDER_FPS}  # noqa: RUF012
@@ -43,6 +42,7 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
         seat: int | str = 0,
         opponents: Any = "random",
         render_mode: str | None = None,
+        render_width: int = faces.RENDER_WIDTH,
         variant: str | None = None,
         **options: Any,
     ) -> None:
@@ -54,8 +54,10 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
             seat: The learner's seat, or "rotate".
             opponents: What the other seats are played by: an agent's name, a policy file or an `Agent` for all of them,
                 or a list with one of these for each, in turn order after the learner.
-            render_mode: "ansi" (text), "rgb_array" (picture), "human" (text to the terminal after each step) or None.
-                Pictures show everything, what the learner can't know included.
+            render_mode: "ansi" (text, in colour for a terminal), "rgb_array" (picture), "human" (a window that shows
+                each position; without a display, text in the terminal) or None. All of them show everything, what
+                the learner can't know included.
+            render_width: Width of pictures in pixels, from 64 to 8192; their height is even and follows from it.
             variant: The registered id this is made under, without namespace and version.
             **options: The game's options, such as `reward`.
 
@@ -65,8 +67,10 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
         """
         rules = faces.check_arguments(type(self), game, variant, players, options)
         faces.check_render_mode(render_mode)
+        self._screen = faces.Screen(render_width)
         self.render_mode = render_mode
-        self._lanes = faces.LearnerLanes(1, game, players, seat, opponents, options)
+        self._lanes = faces.LearnerLanes(1, game, players, seat, opponents, options, remember=render_mode is not None)
+        self._dealt = False
         self.observation_space = faces.observation_box(rules.layout)
         self.action_space = spaces.Discrete(len(rules.actions))
 
@@ -88,6 +92,7 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
         setup = faces.read_setup(type(self), self._lanes.batch.game, options)
         seed = None if seed is None else faces.check_seed(seed)
         self._lanes.deal(_ONLY, [seed], setup)
+        self._dealt = True
         if seed is not None:
             self._np_random, self._np_random_seed = seeding.np_random(seed)
         return self._see()
@@ -135,8 +140,12 @@ class SingleEnv(gymnasium.Env[np.ndarray, Any]):
 
     def render(self) -> Any:
         """Draw the game as it stands, all-seeing, in the render mode the environment was made with."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'.")
-            return None
-        batch = self._lanes.batch
-        return faces.draw(State.of(batch.game, batch.states[0]), self.render_mode)
+        return self._screen.draw(self._lanes.state(0), self.render_mode, self.metadata["render_fps"])
+
+    def _repr_svg_(self) -> str | None:
+        """The game as it stands for a notebook, all-seeing; None before the first reset."""
+        return self._lanes.state(0).svg() if self._dealt else None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._screen.close()

@@ -950,6 +950,9 @@ def _strict_and_silent() -> Iterator[None]:
     """Make warnings errors, but for those that any Dict observation gets, and keep what is drawn from the terminal."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*The board comes as text instead of in a window", UserWarning)
+        # With pygame installed, PettingZoo's checkers make an environment in a way that it has given up.
+        warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
         warnings.filterwarnings("ignore", "Observation is not a NumPy array", UserWarning)
         warnings.filterwarnings("ignore", "Observation space for each agent probably should be", UserWarning)
         yield

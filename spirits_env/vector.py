@@ -19,7 +19,6 @@ from gymnasium.vector.utils import batch_space
 
 from spirits_env import faces, games
 from spirits_env.game import IllegalAction
-from spirits_env.state import State
 
 _RENDER_MODES = ("ansi", "rgb_array")
 
@@ -43,6 +42,7 @@ class VectorEnv(GymnasiumVectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         seat: int | str = 0,
         opponents: Any = "random",
         render_mode: str | None = None,
+        render_width: int = faces.RENDER_WIDTH,
         variant: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         threads: int = 1,
@@ -56,7 +56,8 @@ class VectorEnv(GymnasiumVectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             players: Number of players, the learner included.
             seat: The learner's seat, or "rotate" (each lane by itself).
             opponents: As for `SingleEnv`; an agent is asked for all lanes at once.
-            render_mode: "ansi", "rgb_array" or None.
+            render_mode: "ansi", "rgb_array" or None, as for `SingleEnv`; `render` draws every game.
+            render_width: Width of pictures in pixels, from 64 to 8192.
             variant: The registered id this is made under, without namespace and version.
             autoreset_mode: What happens to a finished lane.
             threads: Threads that step the games.
@@ -68,6 +69,7 @@ class VectorEnv(GymnasiumVectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """
         rules = faces.check_arguments(type(self), game, variant, players, options)
         faces.check_render_mode(render_mode, _RENDER_MODES)
+        self._screen = faces.Screen(render_width)
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {
@@ -76,7 +78,9 @@ class VectorEnv(GymnasiumVectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             "autoreset_mode": self.autoreset_mode,
         }
         self.render_mode = render_mode
-        self._lanes = faces.LearnerLanes(num_envs, game, players, seat, opponents, options, threads)
+        self._lanes = faces.LearnerLanes(
+            num_envs, game, players, seat, opponents, options, threads, remember=render_mode is not None
+        )
         self._dealt = False
         self.single_observation_space = faces.observation_box(rules.layout)
         self.single_action_space = spaces.Discrete(len(rules.actions))
@@ -212,9 +216,12 @@ class VectorEnv(GymnasiumVectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._lanes.mask(self._lanes.batch.lanes) > 0
 
     def render(self) -> tuple[Any, ...] | None:
-        """Draw each game as it stands, all-seeing, in the render mode the environment was made with."""
+        """Draw each game as it stands, all-seeing, in the render mode the environment was made with.
+
+        Returns:
+            A str or an array of shape `(height, width, 3)` uint8 for each lane.
+        """
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render mode: make the environment with render_mode='ansi'.")
             return None
-        batch = self._lanes.batch
-        return tuple(faces.draw(State.of(batch.game, record), self.render_mode) for record in batch.states)
+        return tuple(self._screen.draw(self._lanes.state(lane), self.render_mode) for lane in range(self.num_envs))

@@ -502,7 +502,10 @@ def test_the_final_position_is_drawn():
     assert env.render() != before
 
 
-def test_human_mode_writes_the_board_to_the_terminal_at_each_step(capsys):
+@pytest.mark.filterwarnings("ignore:.*The board comes as text instead of in a window:UserWarning")
+def test_human_mode_writes_the_board_to_the_terminal_at_each_step_where_there_is_no_display(capsys, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
     env = started(render_mode="human")
     text = forest_v0.raw_env(render_mode="ansi")
     text.reset(seed=1)

@@ -36,6 +36,16 @@ LEARNERS = [(name, {}) for name in IDS] + [
 ]
 
 
+# The checkers try all render modes; where there is no display, the window's says so and writes text.
+pytestmark = pytest.mark.filterwarnings("ignore:.*The board comes as text instead of in a window:UserWarning")
+
+
+@pytest.fixture(autouse=True)
+def no_display(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def maker(game, face):
     """Return what makes a game's environments: `env`, `raw_env` or `parallel_env` of its module."""
     return getattr(import_module(f"spirits_env.{game}_v{GAMES[game].version}"), face)

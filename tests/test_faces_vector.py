@@ -341,7 +341,8 @@ def test_arguments_that_are_not_allowed_are_refused_by_name():
             VectorEnv(**arguments)
 
 
-def test_each_lane_is_drawn():
+def test_each_lane_is_drawn(monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     env = VectorEnv(3, render_mode="ansi")
     env.reset(seed=1)
     assert len(env.render()) == 3
