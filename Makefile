@@ -24,7 +24,8 @@ RLLIB := .venv-rllib
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help train train-rllib exploit test test-rllib test-browser test-slow lint format types coverage bench clean FORCE
+.PHONY: help train train-rllib exploit test test-rllib test-browser test-slow lint format types coverage bench \
+	notebook clean FORCE
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +71,9 @@ coverage: $(READY)  ## measure, uncompiled, that the tests reach every line and 
 
 bench: $(READY)  ## measure speed
 	$(PY) -m benchmarks $(ARGS)
+
+notebook: $(READY)  ## run docs/first_steps.ipynb and keep its outputs in the file: some minutes
+	$(PY) docs/notebook.py $(ARGS)
 
 clean:  ## remove what can be made again; keeps runs/
 	rm -rf .venv $(RLLIB) build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

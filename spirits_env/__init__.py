@@ -33,7 +33,7 @@ __all__ = [
     "env_id",
     "make_agent",
 ]
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 NAMESPACE = "spirits"
 
