@@ -411,6 +411,26 @@ class Batch:
         self._kernels.view(self.states, lanes, seats, mask, observation)
         return observation, mask
 
+    def utilities(self, lanes: np.ndarray, margin_weight: float = 0.0, margin_scale: float = 1.0) -> np.ndarray:
+        """What finished games are worth to learners: the returns, mixed with the squashed margin.
+
+        Args:
+            lanes: Lanes whose games ended.
+            margin_weight: Share of tanh(margin / scale), the margin being points above the mean of the others.
+            margin_scale: In points.
+
+        Returns:
+            Shape `(k, players)`, float32.
+        """
+        returns: np.ndarray = self.utility[lanes, : self.players]
+        if margin_weight == 0 or self.players == 1:
+            return returns
+        points = self.points[lanes, : self.players].astype(np.float32)
+        others = (points.sum(axis=1, keepdims=True) - points) / (self.players - 1)
+        squashed = np.tanh((points - others) / margin_scale)
+        mixed: np.ndarray = (1 - margin_weight) * returns + margin_weight * squashed
+        return mixed
+
     def count(self, lanes: np.ndarray) -> None:
         """Write utilities, scores and winners of some lanes as they stand, finished or not."""
         self._kernels.outcome(self.states, lanes, self.utility, self.points, self.won)

@@ -118,25 +118,13 @@ class SelfPlayVecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         ended = np.flatnonzero(self.dones)
         if len(ended):
-            self.outcomes[ended] = self._utilities(ended)
+            self.outcomes[ended] = batch.utilities(ended, self.margin_weight, self.margin_scale)
             rewards[ended] = self.outcomes[ended, acted[ended]]
             last, _ = batch.view(ended, acted[ended])
             for row, lane in enumerate(ended):
                 infos[lane] = self._final_info(lane, last[row])
             batch.reset(lanes=ended)
         return batch.observation.copy(), rewards, self.dones.copy(), infos
-
-    def _utilities(self, ended: np.ndarray) -> np.ndarray:
-        """Mix the reward option's returns with the squashed margin over the mean of the others."""
-        batch = self.batch
-        returns = batch.utility[ended, : batch.players]
-        if self.margin_weight == 0 or batch.players == 1:
-            return returns
-        points = batch.points[ended, : batch.players].astype(np.float32)
-        others = (points.sum(axis=1, keepdims=True) - points) / (batch.players - 1)
-        squashed = np.tanh((points - others) / self.margin_scale)
-        mixed: np.ndarray = (1 - self.margin_weight) * returns + self.margin_weight * squashed
-        return mixed
 
     def _final_info(self, lane: int | np.integer[Any], observation: np.ndarray) -> dict[str, Any]:
         """Tell how a game ended."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spirits_env.agents import Agent
-from spirits_env.agents.gumbel import Rule, search
+from spirits_env.agents.gumbel import Found, Rule, search
 from spirits_env.agents.policy import PolicyAgent
 from spirits_env.agents.search import read_options
 from spirits_env.batch import Views
@@ -60,7 +60,11 @@ class PolicySearchAgent(Agent):
         self.policy.check(game, players)
 
     def act_many(self, views: Views) -> np.ndarray:
-        """Search for each row.
+        """Take the best action that the search finds for each row; raises as `search` does."""
+        return self.search(views).actions
+
+    def search(self, views: Views) -> Found:
+        """Search for each row, on re-dealt games that pay what the policy was trained for.
 
         Raises:
             ValueError: If a row has no legal action, the policy gives no finite numbers, or its card names a reward
@@ -85,7 +89,7 @@ class PolicySearchAgent(Agent):
 
         weight, scale = self.policy.margin(players)
         rule = self.rule._replace(margin_weight=weight, margin_scale=scale)
-        return search(views.game, roots, views.observation, views.mask, judge, rule).actions
+        return search(views.game, roots, views.observation, views.mask, judge, rule)
 
 
 def _check(policy: PolicyAgent, evaluations: Any, options: dict[str, Any]) -> dict[str, float]:
