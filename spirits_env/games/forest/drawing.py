@@ -450,7 +450,7 @@ def _box(cell: int, margin: int, style: str) -> str:
     """Draw a rounded square around a cell."""
     x, y = _corner(cell)
     size = _SIZE + 2 * margin
-    return f'<rect x="{x - margin}" y="{y - margin}" width="{size}" height="{size}" rx="{7 + margin}" {style}/>'
+    return f'<rect x="{x - margin}" y="{y - margin}" width="{size}" height="{size}" rx="{max(0, 7 + margin)}" {style}/>'
 
 
 def _tile(cell: int, tile: Tile | None) -> str:
