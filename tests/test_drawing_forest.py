@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -221,6 +222,19 @@ def test_own_tokens_are_named_and_others_counted() -> None:
                     assert (f"{len(discs)} hidden" in line) == (len(discs) > 0)
                     seen += len(discs)
     assert seen
+
+
+def test_names_of_many_tokens_leave_room_for_the_numbers() -> None:
+    state = State("forest", 2, seed=1)
+    for held in range(len(TOKEN_CELLS) + 1):
+        state.record.token_status[:held] = HELD
+        state.record.token_seat[:held] = 0
+        svg = state.svg()
+        assert len(by_class(svg, "held")) == held
+        for part in fromstring(svg).iter():
+            if part.get("class") == "text" and ", " in str(part.get("data-text")):
+                ends = [float(x) for x in re.findall(r"[ML]([\d.]+) ", str(part.get("d")))]
+                assert max(ends) < 910
 
 
 def test_ends_that_can_be_taken_are_outlined() -> None:

@@ -138,6 +138,20 @@ def test_the_log_tells_each_decision_as_it_stood_before_it(game: str, players: i
 
 
 @pytest.mark.parametrize(("game", "players"), [("forest", 3), ("wild", 2)])
+def test_earlier_boards_are_shown_as_the_person_saw_them(game: str, players: int) -> None:
+    table = go_on(deal(game, players, 1, seed=3), 3)
+    content = table.record()
+    for ply in range(0, table.decisions + 1, 9):
+        state = record.replay(content, ply)
+        assert table.board(ply) == {"svg": state.svg(1, theme="auto"), "text": state.text(1)}
+    last = record.replay(content)
+    assert table.board(table.decisions) == {"svg": last.svg(theme="auto"), "text": last.text()}
+    for ply in (-1, table.decisions + 1):
+        with pytest.raises(Missing, match=f"ply was {ply}; give 0 to {table.decisions}"):
+            table.board(ply)
+
+
+@pytest.mark.parametrize(("game", "players"), [("forest", 3), ("wild", 2)])
 def test_one_seed_is_the_game_that_a_learner_would_play(game: str, players: int) -> None:
     lanes = LearnerLanes(1, game, players, 1, ["greedy", "random"][: players - 1], {})
     lanes.deal(lanes.batch.lanes, [11])

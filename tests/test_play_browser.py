@@ -396,13 +396,17 @@ def test_advice_shows_probabilities_and_value(server, table):
     assert page.locator("#choices .share:visible").count() == len(advice["actions"])
 
 
-def test_the_pause_between_agents_shows_one_decision_after_the_other(table):
+def test_the_pause_between_agents_shows_one_decision_after_the_other(server, table):
     page, _ = table(players=4, against=["random"], seat=0)
     page.select_option("#speed", "0.5")
     page.evaluate("""() => {
         const log = document.getElementById("log");
         window.steps = [];
         new MutationObserver(() => window.steps.push(log.children.length)).observe(log, {childList: true});
+        const board = document.getElementById("board");
+        window.boards = [];
+        const said = () => window.boards.push(board.querySelector(".said [data-text]").dataset.text);
+        new MutationObserver(said).observe(board, {childList: true});
     }""")
     # Nothing is left to ask of the person before the agents' turns.
     click_one(page, random.Random(1))
@@ -410,8 +414,20 @@ def test_the_pause_between_agents_shows_one_decision_after_the_other(table):
         click_one(page, random.Random(1))
     steps = page.evaluate("window.steps")
     assert steps == list(range(1, steps[-1] + 1))
+    # However fast they were, the board was shown after each of their decisions.
+    boards = page.evaluate("window.boards")
+    for line in server.view(page.url.split("#")[1])["log"]:
+        assert line["seat"] == 0 or f"last: seat {line['seat']}: {line['sentence']}" in boards
     page.reload()
     expect(page.locator("#speed")).to_have_value("0.5")
+
+
+def test_the_board_is_there_in_words(server, table):
+    page, name = table(players=3, against=["greedy"], seat=0, seed=5)
+    click_one(page, random.Random(1))
+    expect(lit(page).first).to_be_visible()
+    page.click("summary >> text=Board in words")
+    expect(page.locator("#words")).to_have_text(server.view(name)["text"], use_inner_text=True)
 
 
 # --- other games ------------------------------------------------------------------------------------------
@@ -430,7 +446,7 @@ def test_a_seed_names_a_game(server, table):
     page, _ = table()
     boards = []
     page.click("#new")
-    page.click("summary")
+    page.click("#setup summary")
     for _ in range(2):
         page.keyboard.press("n")
         page.fill("#seed", "77")
@@ -450,7 +466,7 @@ def test_the_dialog_sets_the_table(server, table):
     page.locator(".agent select").nth(1).select_option('""')
     page.locator(".agent input").nth(1).fill("search:2")
     page.select_option("#option-forced_steal", "false")
-    page.click("summary")
+    page.click("#setup summary")
     setup = State("forest", players=2, seed=123).setup()
     page.fill("#deal", json.dumps(setup))
     view = start(page, server)
@@ -463,7 +479,7 @@ def test_what_is_wrong_is_said_in_the_dialog(server, table, page_of):
     page, _ = table()
     old = page.url
     page.click("#new")
-    page.click("summary")
+    page.click("#setup summary")
     wrong = {
         "#seed": {"seven": "The seed was seven", "-1": "whole number"},
         "#deal": {"{": "The set-up is not JSON", '{"tiles": []}': "tiles"},
@@ -633,7 +649,7 @@ def test_keys_are_told_and_leave_fields_alone(table):
     expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("n")
-    page.click("summary")
+    page.click("#setup summary")
     page.locator("#deal").press_sequentially("nuha?1")
     assert page.input_value("#deal") == "nuha?1"
     assert not page.locator("#help").is_visible()

@@ -31,8 +31,8 @@ ORDER = {"game": "forest", "players": 2, "seat": 0, "against": ["greedy"], "seed
 PATIENCE = 60
 VIEW = {
     *("id", "revision", "game", "title", "players", "seat", "against", "options", "turn", "phase", "actor", "over"),
-    *("yours", "thinking", "error", "svg", "choices", "can_undo", "log", "last", "scores", "winners", "explained"),
-    *("returns", "seed"),
+    *("yours", "thinking", "error", "svg", "text", "choices", "can_undo", "log", "last", "scores", "winners"),
+    *("explained", "returns", "seed"),
 }
 
 
@@ -371,6 +371,7 @@ POSTS: list[tuple[str, Any, int]] = [
     ("/api/setup", {}, 405),
     ("/api/tables/ID", {}, 405),
     ("/api/tables/ID/hint", {}, 405),
+    ("/api/tables/ID/board", {}, 405),
     ("/healthz", {}, 405),
     ("/", {}, 405),
     ("/api/nothing", {}, 404),
@@ -381,6 +382,8 @@ GETS = [
     *((f"/api/tables/ID?{query}", 422) for query in ("wait=1", "before=3", "after=0&x=1", "after=²")),
     *((f"/api/tables/ID/hint?agent={agent}", 422) for agent in ("nobody", "policy:wild", "", "search:x", "policy:x")),
     ("/api/tables/ID/hint?who=greedy", 422),
+    *((f"/api/tables/ID/board{query}", 422) for query in ("", "?ply=", "?ply=x", "?ply=-1", "?ply=1.5", "?plies=0")),
+    ("/api/tables/ID/board?ply=500", 404),
     *((f"/api/tables/ID/advice?policy={policy}", 422) for policy in ("greedy", "policy:wild", "", "policy:x")),
     ("/api/tables/ID/advice?agent=policy:forest", 422),
     *((f"{address}?x=1", 422) for address in ("/api/tables/ID/record", "/api/tables", "/api/records", "/api/setup")),

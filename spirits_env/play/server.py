@@ -5,6 +5,7 @@ GET  /api/setup                 games, agents, and what the command line says
 GET  /api/tables                tables, the newest first; POST opens one and gives its view
 GET  /api/tables/ID             the view; with ?after=REVISION&wait=SECONDS once it is another one
 POST /api/tables/ID/play        {revision, action}, gives the view; /undo takes {revision}
+GET  /api/tables/ID/board       with ?ply=N the position after N decisions as {svg, text}
 GET  /api/tables/ID/hint        what an agent would do; /advice what a policy thinks
 POST /api/tables/ID/save        {name?}, writes a record to the server's disk; GET /record gives it after the end
 GET  /api/records               saved games; POST /api/records/load {file, seat?, against?} opens a table
@@ -273,6 +274,11 @@ class Api:
             table.wait(_whole(call.query["after"], "after"), _seconds(call.query.get("wait", "0")))
         return self._view(call.path["id"], table)
 
+    def board(self, call: Call) -> Answer:
+        """Show an earlier position, for a page that shows one decision after the other."""
+        table = self.tables.find(call.path["id"])
+        return Answer(200, table.board(_whole(call.query.get("ply", ""), "ply")))
+
     def play(self, call: Call) -> Answer:
         """Play a decision of the person."""
         check_keys(call.body, "request", ("revision", "action"))
@@ -488,6 +494,7 @@ def _make_routes(api: Api) -> Starlette:
         _route(api, table, get=api.show, query=("after", "wait")),
         _route(api, f"{table}/play", post=api.play),
         _route(api, f"{table}/undo", post=api.undo),
+        _route(api, f"{table}/board", get=api.board, query=("ply",)),
         _route(api, f"{table}/hint", get=api.hint, query=("agent",)),
         _route(api, f"{table}/advice", get=api.advice, query=("policy",)),
         _route(api, f"{table}/save", post=api.save),

@@ -357,7 +357,7 @@ class Table:
             "yours": yours,
             "thinking": self._due(),
             "error": self.error,
-            "svg": state.svg(None if over else self.seat, theme="auto"),
+            **self._draw(state),
             "choices": [
                 {"action": action, "name": state.game.actions[action].name, "sentence": state.tell(action)}
                 for action in legal
@@ -371,6 +371,23 @@ class Table:
             "returns": state.returns() if over else None,
             "seed": self.seed if over else None,
         }
+
+    def board(self, ply: int) -> dict[str, str]:
+        """Show the position after so many decisions, as the person's seat saw it: as a drawing and in words.
+
+        Raises:
+            Missing: If the game has not come so far, or was taken back.
+        """
+        with self._changed:
+            if not 0 <= ply < len(self._moments):
+                raise Missing(f"ply was {ply}; give 0 to {len(self._moments) - 1}, the decisions played so far.")
+            state = self._moments[ply].state
+        return self._draw(state)
+
+    def _draw(self, state: State) -> dict[str, str]:
+        """Draw a position from the person's seat; all may be seen at the end."""
+        seat = None if state.seat < 0 else self.seat
+        return {"svg": state.svg(seat, theme="auto"), "text": state.text(seat)}
 
     def wait(self, revision: int, seconds: float) -> None:
         """Wait until the table's revision is another one, or so long."""

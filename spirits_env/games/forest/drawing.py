@@ -600,7 +600,10 @@ def _tokens_of(collection: Collection, owner: int, y: float) -> str:
     x = _COLUMNS_AT["tokens"] + 10
     discs = [_token(x + 26 * i, y, kind, f'class="held" data-seat="{owner}"') for i, kind in enumerate(kinds)]
     names = ", ".join(map(_name, collection.tokens))
-    return "".join(discs) + write(names, x + 26 * len(kinds) - 4, y, 6.5, INK)
+    left = x + 26 * len(kinds) - 4
+    # Where there are many, their icons must do.
+    fits = left + text_width(names, 6.5) < _COLUMNS_AT["used +"] - 10
+    return "".join(discs) + (write(names, left, y, 6.5, INK) if fits else "")
 
 
 def _possession_table(view: View, top: float) -> list[str]:

@@ -122,11 +122,14 @@ class Page {
 
   // --- what is shown --------------------------------------------------------------------------------------
 
-  #tell(view, plies) {
+  async #tell(view, plies) {
     this.#hold();
     this.#board.dim();
     hideChoices("");
     showTold(view, plies);
+    // Agents may be faster than views come, so the boards between are asked for.
+    const board = await get(`/api/tables/${view.id}/board?ply=${plies}`).catch(() => null);
+    if (board && this.#reel.telling === view) this.#draw(board);
   }
 
   #show(view, last) {
@@ -134,7 +137,7 @@ class Page {
     clearHelp();
     byId("title").textContent = view.title;
     document.title = `${view.yours ? "● " : ""}${view.title}`;
-    this.#board.draw(view.svg);
+    this.#draw(view);
     showSeats(view);
     showStatus(view, task(view, byId("board")));
     showLog(view, view.log.length);
@@ -146,6 +149,12 @@ class Page {
     this.#tools(view);
     this.#focus(view);
     this.#shown = view;
+  }
+
+  /** Show a position, drawn and in words. */
+  #draw({ svg, text }) {
+    this.#board.draw(svg);
+    byId("words").textContent = text;
   }
 
   #tools(view) {

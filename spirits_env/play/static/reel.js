@@ -22,6 +22,11 @@ export class Reel {
     return this.#queue.length ? null : this.#shown;
   }
 
+  /** The view that waits to be shown next, null if none does. */
+  get telling() {
+    return this.#queue[0] ?? null;
+  }
+
   /** Add a view; what still waits is dropped if this one makes it old. */
   push(view) {
     const last = this.#queue.at(-1) ?? this.#shown;
@@ -57,8 +62,7 @@ export class Reel {
 
   async #tell() {
     const [next] = this.#queue;
-    this.#events.tell(next, this.#told);
-    await pause(this.#events.seconds());
+    await Promise.all([this.#events.tell(next, this.#told), pause(this.#events.seconds())]);
     // The last decision is told with the board it leads to.
     if (this.#queue[0] === next) this.#told += 1;
   }
