@@ -25,7 +25,7 @@ RLLIB := .venv-rllib
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help train train-rllib exploit test test-rllib test-browser test-slow lint format types coverage bench \
-	notebook clean FORCE
+	notebook pictures clean FORCE
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ bench: $(READY)  ## measure speed
 
 notebook: $(READY)  ## run docs/first_steps.ipynb and keep its outputs in the file: some minutes
 	$(PY) docs/notebook.py $(ARGS)
+
+pictures: $(READY)  ## rewrite the tables and pictures of the docs; those of pages need Chromium
+	$(PY) docs/make.py
+	$(PY) docs/screenshots.py
 
 clean:  ## remove what can be made again; keeps runs/
 	rm -rf .venv $(RLLIB) build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

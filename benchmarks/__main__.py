@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import fixed, ours, peers, report
-from benchmarks.measure import Case, Figure, Ratio, rates
+from benchmarks.ratio import Ratio
 from spirits_env import GAMES
+from spirits_env.bench import Case, Figure, rates
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import Figure, say
 from spirits_env import GAMES, env_id, games
+from spirits_env.bench import Figure, say
 
 _ROOT = Path(__file__).parent.parent
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -15,23 +14,31 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Case, NotInstalledError, Ratio, Trial
+from benchmarks.ratio import Ratio
 from spirits_env import games
 from spirits_env.aec import RawEnv, wrapped_env
 from spirits_env.agents.search import SearchAgent
 from spirits_env.batch import Batch
-from spirits_env.bind import bind
+from spirits_env.bench import (
+    GAMES_PER_RUN,
+    PLIES_PER_RUN,
+    Case,
+    NotInstalledError,
+    Trial,
+    aec_loop,
+    batch_loop,
+    batch_step,
+    gymnasium_loop,
+    pick,
+    rules_playouts,
+    usual_players,
+    vector_loop,
+)
 from spirits_env.game import choose_uniform
-from spirits_env.single import SingleEnv
 from spirits_env.state import State
-from spirits_env.vector import VectorEnv
 
 COUNTS = (64, 1024, 4096)
-_PLIES_PER_RUN = 100_000
-_GAMES_PER_RUN = 10
 _PLAYOUTS_PER_RUN = 5_000
-# Decisions that the foremost game of a batch is ahead of the last: two games or more.
-_SPREAD = 200
 
 
 def _players_text(players: int) -> str:
@@ -39,63 +46,7 @@ def _players_text(players: int) -> str:
     return "solitaire" if players == 1 else f"{players} players"
 
 
-def usual_players(game: str) -> int:
-    """The smallest player count that isn't solitaire: what is measured where nothing else is said."""
-    return min(players for players in games.load(game).players if players > 1)
-
-
-def pick(mask: np.ndarray, chance: random.Random) -> int:
-    """Pick a legal action, cheaply."""
-    legal_actions = np.flatnonzero(mask)
-    return int(legal_actions[int(chance.random() * len(legal_actions))])
-
-
 # --- batches ----------------------------------------------------------------------------------------------
-
-
-def _batch(game: str, count: int, players: int, threads: int = 1) -> tuple[Batch, np.ndarray]:
-    """Make a batch of games at all points between the deal and the end, with a generator of choices per game."""
-    batch = Batch(game, count, players, threads=threads, autoreset=True)
-    batch.reset(range(count))
-    chance = batch.chance[:, 0].copy()
-    actions = np.empty(count, np.int64)
-    for lead in range(_SPREAD):
-        lanes = batch.lanes[lead * count // _SPREAD :]
-        choose_uniform(chance, batch.mask, actions)
-        batch.step(actions[lanes], lanes)
-    return batch, chance
-
-
-def batch_loop(game: str, count: int, players: int) -> Trial:
-    """Choose at random and step, over and over."""
-    batch, chance = _batch(game, count, players)
-    actions = np.empty(count, np.int64)
-    steps = max(1, _PLIES_PER_RUN // count)
-
-    def run() -> int:
-        for _ in range(steps):
-            choose_uniform(chance, batch.mask, actions)
-            batch.step(actions)
-        return steps * count
-
-    return Trial(run)
-
-
-def batch_step(game: str, count: int, players: int, threads: int = 1) -> Trial:
-    """Step alone: the same games again with the actions that were chosen before."""
-    batch, chance = _batch(game, count, players, threads)
-    start = batch.snapshot()
-    choices = np.empty((max(1, _PLIES_PER_RUN // count), count), np.int64)
-    for actions in choices:
-        choose_uniform(chance, batch.mask, actions)
-        batch.step(actions)
-
-    def run() -> int:
-        for actions in choices:
-            batch.step(actions)
-        return choices.size
-
-    return Trial(run, partial(batch.restore, start))
 
 
 def batch_cases(game: str) -> list[Case]:
@@ -134,38 +85,6 @@ def thread_cases(game: str) -> list[Case]:
 
 
 # --- bare rules -------------------------------------------------------------------------------------------
-
-
-def _playouts(states, chance, mask, plies):  # type: ignore[no-untyped-def]
-    """Play random decisions in each game, dealing anew at each end: no observation, no Python.
-
-    The rules are those of the game that this is bound to.
-    """
-    for i in range(states.shape[0]):
-        state = states[i]
-        actions = np.zeros(1, np.int64)
-        for _ in range(plies):
-            legal(state, mask[0])  # type: ignore[name-defined]  # noqa: F821
-            choose_uniform(chance[i : i + 1], mask, actions)
-            play(state, actions[0])  # type: ignore[name-defined]  # noqa: F821
-            if state.seat < 0:
-                deal(state)  # type: ignore[name-defined]  # noqa: F821
-                begin(state)  # type: ignore[name-defined]  # noqa: F821
-
-
-def rules_playouts(game: str, players: int) -> Trial:
-    """Compile the playouts with the game's rules, as the batch compiles its loops."""
-    rules = games.load(game)
-    kernel = bind(_playouts, rules)
-    batch, chance = _batch(game, 64, players)
-    mask = np.zeros((1, len(rules.actions)), np.int8)
-    plies = _PLIES_PER_RUN // len(batch)
-
-    def run() -> int:
-        kernel(batch.states, chance, mask, plies)
-        return plies * len(batch)
-
-    return Trial(run)
 
 
 def rules_cases(game: str) -> list[Case]:
@@ -213,28 +132,6 @@ def search_cases(game: str) -> list[Case]:
 # --- faces ------------------------------------------------------------------------------------------------
 
 
-def aec_loop(make: Callable[[], Any]) -> Trial:
-    """The loop that PettingZoo documents, with a cheap picker."""
-    env = make()
-    chance = random.Random(0)
-    env.reset(seed=0)
-
-    def run() -> int:
-        decisions = 0
-        for _ in range(_GAMES_PER_RUN):
-            env.reset()
-            for _ in env.agent_iter():
-                observation, _, terminated, truncated, _ = env.last()
-                if terminated or truncated:
-                    env.step(None)
-                    continue
-                env.step(pick(observation["action_mask"], chance))
-                decisions += 1
-        return decisions
-
-    return Trial(run)
-
-
 def state_loop(game: str) -> Trial:
     """One `State`: mask and observation of the seat to act, play."""
     state = State(game, usual_players(game), seed=0)
@@ -242,7 +139,7 @@ def state_loop(game: str) -> Trial:
 
     def run() -> int:
         decisions = 0
-        for _ in range(_GAMES_PER_RUN):
+        for _ in range(GAMES_PER_RUN):
             state.deal()
             while state.seat >= 0:
                 state.observation(state.seat)
@@ -291,43 +188,6 @@ def state_copy(game: str) -> Trial:
     return Trial(run)
 
 
-def gymnasium_loop(game: str) -> Trial:
-    """One learner against random opponents."""
-    env = SingleEnv(game, usual_players(game), opponents="random")
-    chance = random.Random(0)
-    env.reset(seed=0)
-
-    def run() -> int:
-        steps = 0
-        for _ in range(_GAMES_PER_RUN):
-            _, info = env.reset()
-            over = False
-            while not over:
-                _, _, over, _, info = env.step(pick(info["action_mask"], chance))
-                steps += 1
-        return steps
-
-    return Trial(run)
-
-
-def vector_loop(game: str, count: int) -> Trial:
-    """Learners against random opponents, one per lane, finished games dealt anew in the same step."""
-    env = VectorEnv(count, game, usual_players(game), opponents="random", autoreset_mode="SameStep")
-    _, info = env.reset(seed=0)
-    chance = np.arange(1, count + 1, dtype=np.uint64)
-    actions = np.empty(count, np.int64)
-    steps = max(1, _PLIES_PER_RUN // 4 // count)
-
-    def run() -> int:
-        nonlocal info
-        for _ in range(steps):
-            choose_uniform(chance, info["action_mask"], actions)
-            info = env.step(actions)[-1]
-        return steps * count
-
-    return Trial(run)
-
-
 def sb3_loop(game: str, count: int) -> Trial:
     """Self-play for stable-baselines3, masks fetched as its learners do."""
     if find_spec("stable_baselines3") is None:
@@ -339,7 +199,7 @@ def sb3_loop(game: str, count: int) -> Trial:
     env.reset()
     chance = np.arange(1, count + 1, dtype=np.uint64)
     actions = np.empty(count, np.int64)
-    steps = max(1, _PLIES_PER_RUN // 4 // count)
+    steps = max(1, PLIES_PER_RUN // 4 // count)
 
     def run() -> int:
         for _ in range(steps):
@@ -361,8 +221,13 @@ def face_cases(game: str) -> list[Case]:
         Case("state/loop", "State: mask, observation, play", partial(state_loop, game)),
         Case("state/play", "State: play alone", partial(state_play, game)),
         Case("state/copy", "State: copy", partial(state_copy, game), "copies/s"),
-        Case("gym/one", "Gymnasium, against random opponents", partial(gymnasium_loop, game), steps),
-        Case("gym/1024", "Gymnasium VectorEnv of 1,024, random opponents", partial(vector_loop, game, 1024), steps),
+        Case("gym/one", "Gymnasium, against random opponents", partial(gymnasium_loop, game, players), steps),
+        Case(
+            "gym/1024",
+            "Gymnasium VectorEnv of 1,024, random opponents",
+            partial(vector_loop, game, 1024, players),
+            steps,
+        ),
         Case("sb3/64", "stable-baselines3 SelfPlayVecEnv of 64", partial(sb3_loop, game, 64)),
         Case("sb3/1024", "stable-baselines3 SelfPlayVecEnv of 1,024", partial(sb3_loop, game, 1024)),
     ]

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Case, NotInstalledError, Ratio, Trial
-from benchmarks.ours import aec_loop, pick, usual_players
+from benchmarks.ratio import Ratio
+from spirits_env.bench import Case, NotInstalledError, Trial, aec_loop, pick, usual_players
 
 _GAMES_PER_RUN = 10
 _ROLLOUTS = 500

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks.measure import Figure
 from spirits_env import GAMES
+from spirits_env.bench import Figure, number, processor, spread
 
 
 @dataclass(frozen=True)
@@ -67,23 +67,6 @@ def without_game(name: str) -> str:
     return rest if first in GAMES else name
 
 
-def number(value: float) -> str:
-    """A number with three digits that count."""
-    for size, letter in ((1e6, " M"), (1e3, " k")):
-        if value >= size:
-            return f"{value / size:#.3g}".rstrip(".") + letter
-    return f"{value:.0f}" if value == int(value) else f"{value:.3g}"
-
-
-def _spread(figure: Figure, clock: str) -> str:
-    """A clock's median and range."""
-    values = figure.samples.get(clock)
-    if not values:
-        return ""
-    middle = number(figure.middle(clock))
-    return middle if min(values) == max(values) else f"{middle} ({number(min(values))} to {number(max(values))})"
-
-
 def verdict(figure: Figure) -> tuple[str, str]:
     """A figure's target and whether it is met, both empty where there is none."""
     target = TARGETS.get(without_game(figure.name))
@@ -96,8 +79,8 @@ def rows(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
     """The table, without its heads."""
     table: list[tuple[str, ...]] = []
     for figure in figures:
-        value = _spread(figure, "wall") or _spread(figure, "value")
-        table.append((figure.text, figure.name, figure.unit, _spread(figure, "cpu"), value, *verdict(figure)))
+        value = spread(figure, "wall") or spread(figure, "value")
+        table.append((figure.text, figure.name, figure.unit, spread(figure, "cpu"), value, *verdict(figure)))
     return table
 
 
@@ -121,21 +104,12 @@ def machine() -> dict[str, Any]:
     """What the figures were measured on and with."""
     packages = {name: version(name) for name in ("numpy", "numba", "gymnasium", "pettingzoo")}
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         **packages,
     }
-
-
-def _processor() -> str:
-    """The processor's name, as well as the system knows it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def markdown(report: dict[str, Any], figures: Sequence[Figure]) -> str:

@@ -231,7 +231,7 @@ def fill_tables(text: str, game: str) -> str:
 def picture(game: str) -> str:
     """The board of the checked-in game after some decisions, as one seat sees it."""
     played = json.loads((DOCS / f"{game}.json").read_text(encoding="utf-8"))
-    drawing: str = record.replay(played, own(game).PICTURE_PLY).svg(own(game).PICTURE_SEAT)
+    drawing: str = record.replay(played, own(game).PICTURE_PLY).svg(own(game).PICTURE_SEAT, "auto")
     return drawing.rstrip("\n") + "\n"
 
 

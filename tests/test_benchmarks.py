@@ -10,8 +10,9 @@ import pytest
 
 from benchmarks import fixed, ours, peers, report
 from benchmarks.__main__ import chosen, known, main
-from benchmarks.measure import Case, Figure, NotInstalledError, Ratio, Trial, rates
+from benchmarks.ratio import Ratio
 from spirits_env import GAMES
+from spirits_env.bench import Case, Figure, NotInstalledError, Trial, rates
 
 
 def test_a_quick_run_prints_and_writes_its_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

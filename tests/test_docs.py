@@ -167,13 +167,16 @@ def shortened(command: str) -> list[str]:
     words = re.sub(r"--(games|deals) \d+", "", command).split()
     if words[0] in ("arena", "ladder"):
         return [*words, "--processes", "1", *([] if "--gate" in words else ["--deals", "1"])]
-    return [*words, "--games", "4"] if words[0] == "evaluate" else words
+    more = {"evaluate": ["--games", "4"], "play": ["--no-browser", "--port", "0"]}
+    return [*words, *more.get(words[0], [])]
 
 
 def test_spirits_commands_run(
     elsewhere: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spirits_env.arena.ladder.ANCHORS", ("random", "greedy", "search:5"))
+    # A server would serve until it is stopped.
+    monkeypatch.setattr("spirits_env.play.server.serve", lambda app, listener: None)
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     commands = re.findall(r"^    spirits (.+)$", text, re.MULTILINE)
     assert len(commands) > 3
@@ -327,7 +330,8 @@ def test_the_game_of_the_picture_is_a_finished_one(game: str) -> None:
 
 
 def test_render_modes_are_told() -> None:
-    assert first_cells(section(PAGE, "Rendering")) == set(faces.RENDER_MODES)
+    play = (ROOT / "docs/play.md").read_text(encoding="utf-8")
+    assert first_cells(section(play, "Environments that show themselves")) == set(faces.RENDER_MODES)
 
 
 # --- tables of the Wild -----------------------------------------------------------------------------------

@@ -635,6 +635,13 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[App]:
     return apps
 
 
+def test_a_file_is_no_folder_for_games(served: list[App], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert main(["play", "--no-browser", "--port", "0", "--folder", str(tmp_path / "file")]) == 2
+    assert "which is a file; give a folder" in capsys.readouterr().err
+    assert not served
+
+
 def test_the_command_opens_the_browser(served: list[App], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     opened: list[str] = []
     monkeypatch.setattr("spirits_env.cli.play._open_browser", opened.append)

@@ -275,7 +275,7 @@ def test_the_list_tells_the_strength_that_the_card_keeps(
 
 
 def test_a_card_is_shown_whole(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["policies", str(measured)]) == 0
+    assert main(["info", str(measured)]) == 0
     text = capsys.readouterr().out
     facts = {row[0]: row[1] for row in shown_cells(text)[1:]}
     card = read_card(measured)
@@ -288,24 +288,21 @@ def test_a_card_is_shown_whole(measured: Path, capsys: pytest.CaptureFixture[str
     assert "Known weaknesses:\n\n- It never passes on Sundays.\n\nMade with:\n\n- make train\n" in text
 
 
-def test_a_policy_is_found_by_its_name_with_and_without_the_prefix(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = []
-    for text in ("forest", "policy:forest"):
-        assert main(["policies", text]) == 0
-        shown.append(capsys.readouterr().out)
-    assert shown[0] == shown[1]
-    assert shown_cells(shown[0])[0][0] == "policy:forest"
-    assert shown_cells(shown[0])[1] == ["file", "forest.onnx"]
+def test_the_card_of_a_policy_of_the_package_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "policy:forest"]) == 0
+    shown = shown_cells(capsys.readouterr().out)
+    assert shown[0][0] == "policy:forest"
+    assert shown[1] == ["file", "forest.onnx"]
 
 
 def test_cards_are_given_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["policies", "forest", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == read_card("policy:forest")
+    assert main(["info", "policy:forest", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"kind": "policy", "card": read_card("policy:forest")}
     assert main(["policies", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {f"policy:{name}": read_card(f"policy:{name}") for name in NAMES}
 
 
-@pytest.mark.parametrize("words", [["policies"], ["policies", "{file}"]])
+@pytest.mark.parametrize("words", [["policies"], ["info", "{file}"]])
 def test_people_get_the_same_in_boxes(
     words: list[str], measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -333,17 +330,16 @@ def test_a_card_with_damaged_parts_is_one_line_and_code_2(
     more: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = with_card(policies.path("forest"), tmp_path / "damaged.onnx", **more)
-    assert main(["policies", str(file)]) == 2
+    assert main(["info", str(file)]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == f"spirits: {file} has damaged {words} in its card; export it again.\n"
 
 
-@pytest.mark.parametrize("module", ["rich.table", "onnxruntime"])
-def test_without_a_library_the_command_says_how_to_install_it(
-    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", [["policies"], ["info", "policy:forest"]])
+def test_without_onnxruntime_the_command_says_how_to_install_it(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert main(["policies"]) == 2
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert main(words) == 2
     assert capsys.readouterr().err.endswith('run `pip install "spirits-env[policy]"`.\n')

@@ -1,80 +1,85 @@
-"""The `spirits` command: judge agents, list games, actions and policies, read policy files, replay records.
+"""The `spirits` command: play and watch games, judge agents, look things up; its help leads to everything.
 
 Errors are one line on the standard error stream: exit code 2; illegal choices in an evaluation: exit code 1.
 """
 
 from __future__ import annotations
 
-import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from spirits_env import games, record
-from spirits_env.cli import arena, evaluate, policies, solve
-from spirits_env.cli.common import OK, WRONG, Parser
+from spirits_env import __version__
+from spirits_env.cli import arena, bench, completion, evaluate, games, info, play, policies, replay, solve, watch
+from spirits_env.cli.common import OK, WRONG, Parser, listing
+
+# As a process gives that is ended by the signal of a broken pipe.
+_CUT_OFF = 141
 
 
-def make_parser() -> argparse.ArgumentParser:
+class Commands(Parser):
+    """The parser of the whole command line: its help lists the commands in groups.
+
+    Attributes:
+        groups: Under each head its commands by name.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.groups: dict[str, dict[str, Parser]] = {}
+        self._taking = self.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+
+    def begin(self, head: str) -> None:
+        """Begin a group."""
+        self.groups[head] = {}
+
+    def add_parser(self, name: str, help: str, **settings: Any) -> Parser:
+        """Add a command to the group that was begun last."""
+        command = self._taking.add_parser(name, help=help, summary=help, **settings)
+        list(self.groups.values())[-1][name] = command
+        return command
+
+    def format_help(self) -> str:
+        """Write the help."""
+        width = max(len(name) for group in self.groups.values() for name in group)
+        lines = [f"usage: {self.prog} COMMAND ...\n\n{self.description}\n"]
+        for head, group in self.groups.items():
+            lines.append(listing(head, [f"{name:{width}}  {command.summary}" for name, command in group.items()]))
+        options = {
+            "-h, --help": "show this help; after a command, that of the command",
+            "--version": "tell the version",
+        }
+        lines.append(listing("options", [f"{name:{width}}  {text}" for name, text in options.items()]))
+        lines.append(listing("examples", self.examples))
+        lines.append("\nThe README and the pages in docs/ of the project tell more.\n")
+        return "".join(lines)
+
+
+def make_parser() -> Commands:
     """Make the command line."""
-    parser = Parser(prog="spirits", description="Environments for board games about spirits.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    evaluate.add(commands)
-    arena.add(commands)
-    solve.add(commands)
-    policies.add(commands)
-    listing = commands.add_parser("games", help="list the games", description="List the games and their ids.")
-    listing.set_defaults(run=_games)
-    info = commands.add_parser("info", help="show a policy file's card", description="Show a policy file's card.")
-    info.add_argument("policy", metavar="FILE.onnx")
-    info.set_defaults(run=_info)
-    actions = commands.add_parser("actions", help="show a game's action table", description="Show the action table.")
-    actions.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
-    actions.set_defaults(run=_actions)
-    replay = commands.add_parser("replay", help="replay a record", description="Replay a record and show the board.")
-    replay.add_argument("record", metavar="RECORD.json")
-    replay.add_argument("--ply", type=int, default=None, help="stop after so many decisions (default: play all)")
-    replay.add_argument("--seat", type=int, default=None, help="show what this seat sees (default: everything)")
-    replay.set_defaults(run=_replay)
+    groups: dict[str, Sequence[Callable[[Any], None]]] = {
+        "play and watch": (play.add, watch.add, replay.add),
+        "judge": (evaluate.add, arena.add, solve.add),
+        "look up": (games.add, policies.add, info.add, bench.add),
+        "set up": (completion.add,),
+    }
+    parser = Commands(
+        prog="spirits",
+        description="Environments for board games about spirits: play, watch, judge who plays.",
+        examples=(
+            "spirits games",
+            "spirits evaluate greedy --against random --games 200",
+            "spirits arena random greedy search:100 --html arena.html",
+            "spirits info policy:forest",
+        ),
+    )
+    parser.add_argument("--version", action="version", version=f"spirits_env {__version__}")
+    for head, adders in groups.items():
+        parser.begin(head)
+        for add in adders:
+            add(parser)
     return parser
-
-
-def _games(arguments: argparse.Namespace) -> int:
-    """Run `spirits games`."""
-    for name, listing in games.GAMES.items():
-        game = games.load(name)
-        players = ", ".join(str(count) for count in game.players)
-        ids = ", ".join(f"spirits/{label}-v{listing.version}" for label in listing.ids)
-        remarks = "".join(f"; {remark}" for remark in game.remarks(game.check_options({})))
-        print(f"{name}: {game.title}, {players} players, rules version {game.version}; Gymnasium ids {ids}{remarks}")
-    return OK
-
-
-def _info(arguments: argparse.Namespace) -> int:
-    """Run `spirits info`."""
-    import json
-
-    from spirits_env.agents.policy import read_card
-
-    print(json.dumps(read_card(arguments.policy), indent=2))
-    return OK
-
-
-def _actions(arguments: argparse.Namespace) -> int:
-    """Run `spirits actions`."""
-    for action in games.load(arguments.game).actions:
-        print(f"{action.id:3d}  {action.name:18s}  {action.sentence}")
-    return OK
-
-
-def _replay(arguments: argparse.Namespace) -> int:
-    """Run `spirits replay`."""
-    if arguments.ply is not None and arguments.ply < 0:
-        raise ValueError(f"--ply was {arguments.ply}; give 0 or more.")
-    state = record.load(arguments.record, arguments.ply)
-    if arguments.seat is not None and not 0 <= arguments.seat < state.players:
-        raise ValueError(f"--seat was {arguments.seat}; give 0 to {state.players - 1}.")
-    print(state.text(arguments.seat))
-    return OK
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,11 +91,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    parser = make_parser()
-    parsed = parser.parse_args(arguments)
     try:
-        code: int = parsed.run(parsed)
+        try:
+            return _run(arguments)
+        finally:
+            # A reader that has gone is noticed here, where it can be dealt with, and not when the process ends.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # What Python still holds for the reader goes nowhere, instead of failing once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _CUT_OFF
+    except KeyboardInterrupt:
+        print("\nspirits: stopped.", file=sys.stderr)
+        return arena.INTERRUPTED
     except (ValueError, ImportError, OSError) as error:
         print(f"spirits: {' '.join(str(error).split())}", file=sys.stderr)
         return WRONG
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Parse the words and run the command that they name; none asks for the help."""
+    parser = make_parser()
+    parsed = parser.parse_args(arguments)
+    if parsed.command is None:
+        parser.print_help()
+        return OK
+    code: int = parsed.run(parsed)
     return code

@@ -30,6 +30,10 @@ def add(commands: Any) -> None:
         help="let agents play each other",
         description="Let agents play each other on the same deals, every seat in turn, and print the standings. The "
         "games are kept in a file: the same command goes on where it was stopped.",
+        examples=(
+            "spirits arena random greedy search:100 policy:forest --html arena.html",
+            "spirits arena policy:forest greedy --gate 0.02",
+        ),
     )
     arena.add_argument("agents", nargs="+", metavar="AGENT", help="random, greedy, search:400, an .onnx file, ...")
     _add_contest(arena)
@@ -55,6 +59,7 @@ def add(commands: Any) -> None:
         help="measure the anchors of a game, and agents among them",
         description="Let the anchors, from random to deep search, and any further agents play each other, and write "
         "results, Markdown and HTML under runs/ladder. The same command goes on where it was stopped.",
+        examples=("spirits ladder policy:forest", "spirits ladder --game wild"),
     )
     ladder.add_argument("agents", nargs="*", metavar="AGENT", help="agents to place on the ladder")
     _add_contest(ladder)
@@ -63,7 +68,10 @@ def add(commands: Any) -> None:
     ladder.set_defaults(run=_ladder)
 
     report = commands.add_parser(
-        "report", help="show the standings of a results file", description="Show the standings of a results file."
+        "report",
+        help="show the standings of a results file",
+        description="Show the standings of a results file, which an arena or a ladder wrote or is writing.",
+        examples=("spirits report runs/arena/games.jsonl --html arena.html",),
     )
     report.add_argument("results", type=Path, metavar="FILE.jsonl")
     report.add_argument("--mend", action="store_true", help="leave out a last line that was cut short")

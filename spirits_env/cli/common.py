@@ -1,4 +1,4 @@
-"""What all commands share: exit codes, one-line errors, options of a game, tables.
+"""What all commands share: exit codes, one-line errors, help with examples, options of a game, tables.
 
 Tables are in boxes for people and plain Markdown for pipes.
 """
@@ -6,8 +6,10 @@ Tables are in boxes for people and plain Markdown for pipes.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,11 +21,63 @@ OK, ILLEGAL, WRONG = 0, 1, 2
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """An argument parser whose errors are one line that names what was probably meant, and whose help has examples.
+
+    Attributes:
+        examples: Command lines that the help ends with.
+        summary: What the command does, in the few words that a list of commands has for it.
+    """
+
+    def __init__(self, *, examples: Sequence[str] = (), summary: str = "", **settings: Any) -> None:
+        super().__init__(**settings)
+        self.examples = tuple(examples)
+        self.summary = summary
+
+    def format_help(self) -> str:
+        """Write the help."""
+        return super().format_help() + listing("examples", self.examples)
 
     def error(self, message: str) -> NoReturn:
         """Leave with one line and code 2."""
-        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(WRONG, f"{self.prog}: {' '.join(message.split())} (see {self.prog} --help)\n")
+
+    def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
+        """Parse, and leave with one line and code 2 if a word is left over: here each command refuses its own."""
+        namespace, rest = super().parse_known_args(*arguments, **named)
+        for word in rest:
+            if word.startswith("-"):
+                word = word.partition("=")[0]
+                self.error(f"there is no option {word}{meant(word, self._option_string_actions)}")
+        if rest:
+            self.error(f"there is no place for {rest[0]!r}")
+        return namespace, rest
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is none of an argument's choices."""
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        likely = meant(str(value), known)
+        if action.dest == "command":
+            self.error(f"there is no command {str(value)!r}{likely}")
+        raise argparse.ArgumentError(action, f"there is no {str(value)!r}{likely or f'; give {join(known)}'}")
+
+
+def join(words: Sequence[str]) -> str:
+    """Write a choice among words."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Ask whether the closest of the known words was meant; nothing where none is close."""
+    close = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def listing(head: str, lines: Sequence[str]) -> str:
+    """Write a part of a help text; nothing where there are no lines."""
+    return "".join(["\n", f"{head}:\n", *(f"  {line}\n" for line in lines)]) if lines else ""
 
 
 def option(text: str) -> tuple[str, Any]:
@@ -37,18 +91,24 @@ def option(text: str) -> tuple[str, Any]:
     return name, int(value) if value.lstrip("-").isdigit() else value
 
 
-def add_setting(parser: argparse.ArgumentParser) -> None:
-    """Add what says which games are played."""
+def add_setting(parser: argparse.ArgumentParser, seed: int | None = 1) -> None:
+    """Add what says which games are played.
+
+    Args:
+        parser: Where to.
+        seed: The seed where none is given; None for one that is drawn.
+    """
+    drawn = "one that is drawn" if seed is None else "%(default)s"
     parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
     parser.add_argument("--players", type=int, default=2, help="players at the table (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="names the deals (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=seed, help=f"names the deals (default: {drawn})")
     parser.add_argument(
         "--option",
         type=option,
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the game; may be repeated",
+        help='an option of the game ("spirits games GAME" lists them); may be repeated',
     )
 
 
@@ -65,16 +125,20 @@ def check_files(*paths: Path | None) -> None:
             raise ValueError(f"{path} is a folder; give the name of a file.")
 
 
-def show_results(results: Sequence[Result]) -> None:
-    """Print the tables of evaluations of one setting.
+def show_json(value: Any) -> None:
+    """Print plain data for machines."""
+    print(json.dumps(value, indent=2))
 
-    Raises:
-        ImportError: If boxes are due and rich is not installed.
-    """
-    if not sys.stdout.isatty():
+
+def show_results(results: Sequence[Result]) -> None:
+    """Print the tables of evaluations of one setting; where rich is not installed, people get Markdown too."""
+    try:
+        tables = to_rich(results) if sys.stdout.isatty() else []
+    except ImportError:
+        tables = []
+    if not tables:
         print(to_markdown(results), end="")
         return
-    tables = to_rich(results)
     from rich.console import Console
 
     console = Console()
@@ -83,21 +147,17 @@ def show_results(results: Sequence[Result]) -> None:
 
 
 def show_table(table: Table) -> None:
-    """Print a table of words and figures.
-
-    Raises:
-        ImportError: If boxes are due and rich is not installed.
-    """
-    if not sys.stdout.isatty():
-        print(markdown(table))
-        return
+    """Print a table of words and figures; where rich is not installed, people get Markdown too."""
     try:
         from rich.console import Console
         from rich.table import Table as RichTable
     except ImportError:
-        raise ImportError(
-            'Tables in the terminal need rich, which is not installed; run `pip install "spirits-env[policy]"`.'
-        ) from None
+        boxes = False
+    else:
+        boxes = sys.stdout.isatty()
+    if not boxes:
+        print(markdown(table))
+        return
     box = RichTable()
     for number, column in enumerate(table.columns):
         box.add_column(column, justify="left" if number < table.labels else "right", overflow="fold")

@@ -22,6 +22,10 @@ def add(commands: Any) -> None:
         help="measure agents against opponents",
         description="Measure each policy against a field of each opponent: every deal is played with the policy in "
         "every seat, all policies and opponents meet the same deals, shared wins are shared.",
+        examples=(
+            "spirits evaluate greedy --games 200",
+            "spirits evaluate policy:forest+search:64 --against search:400 --games 100",
+        ),
     )
     parser.add_argument(
         "policies",

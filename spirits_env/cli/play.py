@@ -90,6 +90,8 @@ def _prepare(arguments: argparse.Namespace) -> tuple[Settings, Table]:
     """Judge all that was said, and set up the first table."""
     from spirits_env.play.server import Settings
 
+    if arguments.folder.exists() and not arguments.folder.is_dir():
+        raise ValueError(f"--folder was {arguments.folder}, which is a file; give a folder, which need not exist yet.")
     content = None
     if arguments.load is None:
         game, players = arguments.game, games.load(arguments.game).check_players(arguments.players)

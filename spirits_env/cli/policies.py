@@ -1,4 +1,4 @@
-"""`spirits policies`: the trained policies that come with the package, and what a policy's card says.
+"""`spirits policies`: the trained policies that come with the package; and how a policy's card is shown.
 
 Figures of strength are the ones kept in the card when the policy was measured; nothing is played here.
 """
@@ -9,14 +9,13 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-from spirits_env import policies
+from spirits_env import games, policies
 from spirits_env.agents.policy import read_card
 from spirits_env.arena import Match, Result
 from spirits_env.arena.tables import Table, span
-from spirits_env.cli.common import OK, show_results, show_table
+from spirits_env.cli.common import OK, show_json, show_results, show_table
 
 # Every game has this opponent.
 _YARDSTICK = "greedy"
@@ -27,41 +26,26 @@ def add(commands: Any) -> None:
     """Add `spirits policies`."""
     parser = commands.add_parser(
         "policies",
-        help="list the policies of the package, show a policy's card",
-        description="List the trained policies that come with the package, or show all that the card of one says: what "
-        "it plays, how it was trained, what was measured, what it is weak at.",
+        help="list the policies of the package",
+        description="List the trained policies that come with the package: what they play, how much they learned from, "
+        'what was measured. "spirits info" with the name of one tells all that its card says.',
+        examples=("spirits policies", f"spirits info {policies.PREFIX}{games.DEFAULT}"),
     )
-    parser.add_argument(
-        "policy", nargs="?", metavar="POLICY", help="a name of the list, or an .onnx file; the list if left out"
-    )
-    parser.add_argument("--json", action="store_true", help="print the card, or all cards by name, as JSON")
+    parser.add_argument("--json", action="store_true", help="print all cards by name, as JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `spirits policies`."""
-    if arguments.policy is None:
-        cards = {policies.PREFIX + name: read_card(policies.path(name)) for name in policies.names()}
-        return _print_json(cards) if arguments.json else _print_list(cards)
-    policy = _spelled_out(arguments.policy)
-    card = read_card(policy)
-    return _print_json(card) if arguments.json else _print_card(policy, card)
-
-
-def _spelled_out(policy: str) -> str:
-    """Put the prefix before what is no file."""
-    known = policy in policies.names()
-    is_file = policy.endswith(".onnx") or Path(policy).is_file()
-    return policy if policies.is_named(policy) or (is_file and not known) else policies.PREFIX + policy
-
-
-def _print_json(value: Any) -> int:
-    """Print JSON."""
-    print(json.dumps(value, indent=2))
+    cards = {policies.PREFIX + name: read_card(policies.path(name)) for name in policies.names()}
+    if arguments.json:
+        show_json(cards)
+    else:
+        _print_list(cards)
     return OK
 
 
-def _print_list(cards: Mapping[str, Mapping[str, Any]]) -> int:
+def _print_list(cards: Mapping[str, Mapping[str, Any]]) -> None:
     """Print a line per policy."""
     columns = ("policy", "game", "players", "decisions", "parameters", "size", f"wins from {_YARDSTICK}")
     rows = [
@@ -80,11 +64,18 @@ def _print_list(cards: Mapping[str, Mapping[str, Any]]) -> int:
     remarks = [f"{policy}: {remark}" for policy, card in cards.items() for remark in card.get("remarks", [])]
     if remarks:
         print("", *remarks, sep="\n")
-    return OK
 
 
-def _print_card(policy: str, card: Mapping[str, Any]) -> int:
-    """Print all that a card says."""
+def show_card(policy: str, card: Mapping[str, Any]) -> None:
+    """Print all that a card says.
+
+    Args:
+        policy: The file, or the name of a policy of the package.
+        card: Its card.
+
+    Raises:
+        ValueError: If a part of the card is damaged; nothing is printed then.
+    """
     results = _results(policy, card)
     lists = {head: _lines(policy, card, key) for key, head in _LISTS.items()}
     facts = [("file", policies.locate(policy).name), ("size", _size(policy))]
@@ -96,7 +87,6 @@ def _print_card(policy: str, card: Mapping[str, Any]) -> int:
     for head, lines in lists.items():
         if lines:
             print("", f"{head}:", "", *(f"- {line}" for line in lines), sep="\n")
-    return OK
 
 
 def _facts(key: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ def add(commands: Any) -> None:
         help="solve the end of a recorded game",
         description="Solve a position of a recorded game for two, with all cards open to both, and all chance to come: "
         "the exact value of every legal action, and one course of perfect play.",
+        examples=("spirits solve game.json --from 78", "spirits solve game.json --seconds 600 --objective result"),
     )
     parser.add_argument("record", metavar="RECORD.json")
     parser.add_argument(
