@@ -1,6 +1,8 @@
 """Check an installed wheel with the core dependencies only: a light import, typed, playable."""
 
+import io
 import sys
+from contextlib import redirect_stderr
 from importlib.resources import files
 from pathlib import Path
 
@@ -58,4 +60,17 @@ for name in spirits_env.policies.names():
         why = refusal(agent)
         assert why.endswith('run `pip install "spirits-env[policy]"`.'), f"{agent}: {why or 'loaded'}"
         assert "\n" not in why, why
+# Pages and commands come along; what they lack is named.
+from spirits_env.cli import main as spirits  # noqa: E402
+from spirits_env.render.page import replay_page  # noqa: E402
+
+for page in ("play/static/index.html", "play/static/play.js", "play/static/play.css"):
+    assert files("spirits_env").joinpath(page).is_file(), f"{page} is missing from the wheel"
+assert "</html>" in replay_page(position.state)
+assert spirits(["games"]) == spirits(["info"]) == 0
+for command, part in ((["play", "--no-browser"], "play"), (["completion", "bash"], "play")):
+    with redirect_stderr(io.StringIO()) as said:
+        assert spirits(command) == 2, f"spirits {command[0]} needs nothing"
+    assert f'pip install "spirits-env[{part}]"' in said.getvalue(), said.getvalue()
+    assert said.getvalue().count("\n") == 1, said.getvalue()
 print(f"The wheel imports lightly and plays {', '.join(names)}.")

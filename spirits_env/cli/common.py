@@ -91,16 +91,18 @@ def option(text: str) -> tuple[str, Any]:
     return name, int(value) if value.lstrip("-").isdigit() else value
 
 
-def add_setting(parser: argparse.ArgumentParser, seed: int | None = 1) -> None:
+def add_setting(parser: argparse.ArgumentParser, players: int | None = 2, seed: int | None = 1) -> None:
     """Add what says which games are played.
 
     Args:
         parser: Where to.
+        players: Their number where none is given; None for one for each agent.
         seed: The seed where none is given; None for one that is drawn.
     """
+    counted = "one for each agent" if players is None else "%(default)s"
     drawn = "one that is drawn" if seed is None else "%(default)s"
     parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
-    parser.add_argument("--players", type=int, default=2, help="players at the table (default: %(default)s)")
+    parser.add_argument("--players", type=int, default=players, help=f"players at the table (default: {counted})")
     parser.add_argument("--seed", type=int, default=seed, help=f"names the deals (default: {drawn})")
     parser.add_argument(
         "--option",

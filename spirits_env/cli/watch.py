@@ -18,7 +18,7 @@ from spirits_env.agents import Agent, make_agent
 from spirits_env.arena.play import Side, deal_games
 from spirits_env.batch import Batch
 from spirits_env.cli.arena import INTERRUPTED
-from spirits_env.cli.common import ILLEGAL, OK, check_files, option
+from spirits_env.cli.common import ILLEGAL, OK, add_setting, check_files
 from spirits_env.cli.replay import tell_end
 from spirits_env.render.text import coloured
 from spirits_env.state import State
@@ -43,17 +43,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "agents", nargs="+", metavar="AGENT", help="who sits in seat 0, 1, ...; with more players they come in turn"
     )
-    parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
-    parser.add_argument("--players", type=int, default=None, help="players at the table (default: one for each agent)")
-    parser.add_argument("--seed", type=int, default=None, help="names the deal (default: another one each time)")
-    parser.add_argument(
-        "--option",
-        type=option,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the game; may be repeated",
-    )
+    add_setting(parser, players=None, seed=None)
     parser.add_argument(
         "--delay",
         type=float,
