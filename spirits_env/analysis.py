@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spirits_env import record
+from spirits_env import games, policies, record
 from spirits_env.agents import Agent
 from spirits_env.batch import Batch, Views
 from spirits_env.game import REWARD, Game, shown, stream
@@ -75,8 +75,8 @@ class _Mind:
 
         if not isinstance(agent, (PolicyAgent, PolicySearchAgent)):
             raise ValueError(
-                f"Agent {shown(str(agent))} has no policy to ask; give a saved policy such as policy:forest, alone or "
-                "with +search:64 after it."
+                f"Agent {shown(str(agent))} has no policy to ask; give a saved policy such as "
+                f"{policies.PREFIX}{games.DEFAULT}, alone or with +search:64 after it."
             )
         agent.check(rules.name, players)
         self.players = players

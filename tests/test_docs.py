@@ -26,7 +26,7 @@ from spirits_env.aec import RawEnv
 from spirits_env.cli import main as spirits
 from spirits_env.games.wild import powers, rules
 from spirits_env.sb3 import SelfPlayVecEnv
-from training import metrics, selfplay
+from training import metrics, networks, selfplay
 from training.compare import CompareConfig
 from training.config import Config, make_parser
 from training.expert import ExpertConfig
@@ -126,7 +126,10 @@ def elsewhere(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 @pytest.mark.parametrize(("code", "notes"), blocks())
-def test_code_runs(code: str, notes: str, elsewhere: Path) -> None:
+def test_code_runs(code: str, notes: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A page enters a network of its own, which no other test must get.
+    for name, network in networks.NETWORKS.items():
+        monkeypatch.setitem(networks.NETWORKS, name, network)
     for old, new in WHEN_TESTED.findall(notes):
         assert old in code, f"the page says `{old}` is `{new}` when tested, but the code has no `{old}`"
         code = code.replace(old, new)

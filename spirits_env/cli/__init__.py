@@ -12,7 +12,7 @@ from typing import Any
 
 from spirits_env import __version__
 from spirits_env.cli import arena, bench, completion, evaluate, games, info, play, policies, replay, solve, watch
-from spirits_env.cli.common import OK, WRONG, Parser, listing
+from spirits_env.cli.common import OK, POLICY, WRONG, Parser, listing
 
 # As a process gives that is ended by the signal of a broken pipe.
 _CUT_OFF = 141
@@ -68,10 +68,11 @@ def make_parser() -> Commands:
         prog="spirits",
         description="Environments for board games about spirits: play, watch, judge who plays.",
         examples=(
-            "spirits games",
+            f"spirits play --against {POLICY}",
+            f"spirits watch greedy {POLICY}",
             "spirits evaluate greedy --against random --games 200",
             "spirits arena random greedy search:100 --html arena.html",
-            "spirits info policy:forest",
+            f"spirits info {POLICY}",
         ),
     )
     parser.add_argument("--version", action="version", version=f"spirits_env {__version__}")

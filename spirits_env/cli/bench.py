@@ -9,7 +9,7 @@ from typing import Any
 
 from spirits_env import games
 from spirits_env.arena.tables import Table
-from spirits_env.cli.common import OK, show_json, show_table
+from spirits_env.cli.common import OK, OTHER_GAME, show_json, show_table
 
 _ROUNDS = 5
 
@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
         f"environment, a trained policy. Each figure is the median of {_ROUNDS} rounds, in which all take turns, with "
         "the lowest and the highest in brackets. On a machine that has not played the game before, its rules are "
         "compiled first.",
-        examples=("spirits bench", "spirits bench --game wild --seconds 10"),
+        examples=("spirits bench", f"spirits bench --game {OTHER_GAME} --seconds 10"),
     )
     parser.add_argument("--game", default=games.DEFAULT, help="name of the game (default: %(default)s)")
     parser.add_argument("--players", type=int, default=2, help="players at the table, 2 or more (default: %(default)s)")

@@ -13,11 +13,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-from spirits_env import games
+from spirits_env import games, policies
 from spirits_env.arena import Result, to_markdown, to_rich
 from spirits_env.arena.tables import Table, markdown
 
 OK, ILLEGAL, WRONG = 0, 1, 2
+# What examples name: a policy of the package, and another game than the default.
+POLICY = policies.PREFIX + games.DEFAULT
+OTHER_GAME = list(games.GAMES)[-1]
 
 
 class Parser(argparse.ArgumentParser):

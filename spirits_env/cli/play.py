@@ -10,7 +10,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from spirits_env import games, record
-from spirits_env.cli.common import OK, add_setting
+from spirits_env.cli.common import OK, POLICY, add_setting
 from spirits_env.play.table import RANDOM, Table, default_against
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
         "advice. Ctrl-C ends it.",
         examples=(
             "spirits play",
-            "spirits play --game forest --players 3 --against policy:forest search:400 --seat random",
+            f"spirits play --game {games.DEFAULT} --players 3 --against {POLICY} search:400 --seat random",
             "spirits play --load game.json --against greedy",
         ),
     )

@@ -12,7 +12,7 @@ from spirits_env import record
 from spirits_env.agents import Agent, make_agent
 from spirits_env.analysis import COSTLY, UNLIKELY, Judgement, analyse
 from spirits_env.cli.arena import INTERRUPTED
-from spirits_env.cli.common import OK, check_files
+from spirits_env.cli.common import OK, POLICY, check_files
 from spirits_env.render.text import coloured
 from spirits_env.state import State
 
@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
         "self-contained page, and otherwise as the text of one position.",
         examples=(
             "spirits replay game.json",
-            "spirits replay game.json --policy policy:forest --html game.html",
+            f"spirits replay game.json --policy {POLICY} --html game.html",
             "spirits replay game.json --ply 12 --seat 0",
         ),
     )
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--policy",
         metavar="POLICY",
-        help="a policy, such as policy:forest, policy:forest+search:64 or an .onnx file: show its value and its "
+        help=f"a policy, such as {POLICY}, {POLICY}+search:64 or an .onnx file: show its value and its "
         f"probabilities at each decision, and likely mistakes, which it plays less often than in {100 * UNLIKELY:g} of "
         f"100 cases and which lower what it expects by {COSTLY} or more",
     )

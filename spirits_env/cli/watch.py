@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from spirits_env import games, record
+from spirits_env import games, policies, record
 from spirits_env.agents import Agent, make_agent
 from spirits_env.arena.play import Side, deal_games
 from spirits_env.batch import Batch
 from spirits_env.cli.arena import INTERRUPTED
-from spirits_env.cli.common import ILLEGAL, OK, add_setting, check_files
+from spirits_env.cli.common import ILLEGAL, OK, OTHER_GAME, POLICY, add_setting, check_files
 from spirits_env.cli.replay import tell_end
 from spirits_env.render.text import coloured
 from spirits_env.state import State
@@ -35,9 +35,9 @@ def add(commands: Any) -> None:
         description="Deal one game and let agents play it: in a terminal on a board that changes in place, otherwise "
         "as one sentence per decision and the board at the end.",
         examples=(
-            "spirits watch greedy policy:forest",
-            "spirits watch policy:forest greedy random --delay 1 --seed 7",
-            "spirits watch policy:wild+search:64 greedy --game wild --save game.json",
+            f"spirits watch greedy {POLICY}",
+            f"spirits watch {POLICY} greedy random --delay 1 --seed 7",
+            f"spirits watch {policies.PREFIX}{OTHER_GAME}+search:64 greedy --game {OTHER_GAME} --save game.json",
         ),
     )
     parser.add_argument(

@@ -71,6 +71,7 @@ HEADERS = {
 # Offered by the page; others of their kind can be named as well.
 OFFERED = ("random", "greedy", "search:100", "search:400", "search:1600")
 GUIDED = "+search:64"
+_POLICY = policies.PREFIX + games.DEFAULT
 _OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 
 _LOG = logging.getLogger(__name__)
@@ -250,13 +251,11 @@ class Api:
     def _agent(self, name: Any) -> str:
         """Refuse other things than names; and names of files where somebody else may ask which there are."""
         if not isinstance(name, str):
-            raise ValueError(
-                f"There is no agent {shown(name)}; give a name such as greedy, search:400 or policy:forest."
-            )
+            raise ValueError(f"There is no agent {shown(name)}; give a name such as greedy, search:400 or {_POLICY}.")
         plain = name in BUILT_IN or name.startswith(SEARCH) or policies.is_named(name) or name in self.settings.against
         if not plain and not is_loopback(self.settings.host):
             raise ValueError(
-                f"There is no agent {shown(name)} here; give random, greedy, search:400 (playouts), policy:forest or "
+                f"There is no agent {shown(name)} here; give random, greedy, search:400 (playouts), {_POLICY} or "
                 "one that the server was started with."
             )
         return name
