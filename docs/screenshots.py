@@ -1,6 +1,6 @@
 """Takes the docs' pictures of pages: the real server and a real replay, in Chromium, which must be installed.
 
-`python docs/screenshots.py` rewrites `play.png` and `replay.png`; the games in them are always the same.
+`python docs/screenshots.py [FOLDER]` writes `play.png` and `replay.png`; the games in them are always the same.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def browser() -> Iterator[Any]:
         yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
 
 
-def main() -> None:
+def main(target: Path = DOCS) -> None:
     """Take both pictures."""
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         page = chromium.new_page(viewport=SIZE)
@@ -83,14 +83,14 @@ def main() -> None:
             play_on(address)
             page.goto(address)
             show_advice(page)
-            page.screenshot(path=DOCS / "play.png")
+            page.screenshot(path=target / "play.png")
         replay = Path(folder) / "replay.html"
         game = record.load(DOCS / "forest.json")
         replay.write_text(replay_page(game, agent=make_agent("policy:forest")), encoding="utf-8")
         page.set_viewport_size(TALL)
         page.goto(f"{replay.as_uri()}#{PLY}")
-        page.screenshot(path=DOCS / "replay.png")
+        page.screenshot(path=target / "replay.png")
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:2]))

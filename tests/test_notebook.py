@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from spirits_env import State
+
 ROOT = Path(__file__).parent.parent
 PROGRAM = ROOT / "docs/notebook.py"
 FILE = ROOT / "docs/first_steps.ipynb"
@@ -63,6 +65,16 @@ def test_it_is_kept_with_the_outputs_of_one_run_from_above_to_below() -> None:
     shown = "\n".join(text for cell in cells for text in texts(cell))
     assert re.search(r"from random, [\d.]+% from greedy", shown)
     assert re.search(r"^policy:forest +\+\d+ +wins [\d.]+%$", shown, re.MULTILINE)
+
+
+def test_the_boards_are_drawn_as_they_are_now() -> None:
+    state = State("forest", players=2, seed=7)
+    drawn = [state.svg()]
+    for _ in range(6):
+        state.play(state.legal_actions()[0])
+    drawn.append(state.svg(seat=0))
+    boards = [text for cell in code_cells(FILE) for text in texts(cell) if text.startswith("<svg")]
+    assert [board.strip() for board in boards[:2]] == [board.strip() for board in drawn], "run `make notebook`"
 
 
 def test_the_file_is_small_and_tells_nothing_of_the_machine_that_ran_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 from pathlib import Path
@@ -130,7 +131,8 @@ def _listen(host: str, port: int) -> socket.socket:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return socket.create_server(place[:2], family=family)
     except OSError as error:
-        reason = error.strerror or "no such address"
+        # What the library adds to the system's words says nothing new; names that lead nowhere have no errno.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else "no such address"
         raise ValueError(
             f"{host} port {port} can't be served ({reason}); give another --port, 0 for any that is free, or another "
             "--host."

@@ -101,7 +101,7 @@ def seat_agents(against: Any, game: str, players: int, seat: int) -> list[Agent 
         raise ValueError(f"against was {shown(against)}; give a list of agents, such as greedy or search:400.")
     if len(against) > opponents:
         raise ValueError(
-            f"against names {len(against)} agents; at a table of {players} there are {opponents} beside you, so name "
+            f"against names {len(against)} agents; a table of {players} has room for {opponents} beside you, so name "
             "no more."
         )
     if opponents and not len(against):
