@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -34,6 +35,12 @@ def find_chromium() -> str:
     raise RuntimeError(
         "These tests need Chromium, and there is none: install it, or set CHROMIUM to the path of the program."
     )
+
+
+def barriers(page: Page) -> list[str]:
+    """Return what axe finds on a page that keeps people out: each rule that is broken, and where."""
+    found = Axe().run(page).response["violations"]
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
 
 class Pages:

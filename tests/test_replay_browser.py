@@ -284,6 +284,17 @@ def test_page_and_board_follow_the_colours_that_the_reader_prefers(page_of: Page
     assert (paper < 60) == (board < 60) == (scheme == "dark")
 
 
+@pytest.mark.parametrize("screen", [{}, {"colour_scheme": "dark"}, {"width": 360, "height": 740}])
+def test_nothing_keeps_people_out(page_of: Pages, address: str, screen: dict[str, Any]) -> None:
+    from browser import barriers
+
+    page = page_of(**screen)
+    page.goto(f"{address}#20")
+    assert barriers(page) == []
+    page.keyboard.press("End")
+    assert barriers(page) == []
+
+
 def test_screen_readers_get_names_headings_and_news(page_of: Pages, address: str, whole: State) -> None:
     page = opened(page_of, address)
     assert page.locator("html").get_attribute("lang") == "en"
