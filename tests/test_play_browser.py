@@ -616,6 +616,7 @@ def test_nothing_keeps_people_out(server, table, page_of, screen):
     from browser import barriers
 
     page, _ = table(screen, players=3, against=["greedy"])
+    click_through(page, random.Random(1), most=6)
     page.keyboard.press("a")
     expect(page.locator("#advised")).to_be_visible()
     assert barriers(page) == []
