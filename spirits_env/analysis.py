@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from spirits_env import games, policies, record
+from spirits_env import policies, record
 from spirits_env.agents import Agent
+from spirits_env.agents.policy import PolicyAgent, judge_soundly, pay_as_trained, probabilities
 from spirits_env.batch import Batch, Views
-from spirits_env.game import REWARD, Game, shown, stream
+from spirits_env.game import Game, shown, stream
 from spirits_env.state import State
 
 # A mistake is a decision that the policy would hardly take, and by which the mover loses so much of its return. A win
@@ -71,12 +72,11 @@ class _Mind:
 
     def __init__(self, agent: Agent, rules: Game, players: int) -> None:
         from spirits_env.agents.guided import PolicySearchAgent
-        from spirits_env.agents.policy import PolicyAgent
 
         if not isinstance(agent, (PolicyAgent, PolicySearchAgent)):
             raise ValueError(
                 f"Agent {shown(str(agent))} has no policy to ask; give a saved policy such as "
-                f"{policies.PREFIX}{games.DEFAULT}, alone or with +search:64 after it."
+                f"{policies.EXAMPLE}, alone or with +search:64 after it."
             )
         agent.check(rules.name, players)
         self.players = players
@@ -85,10 +85,7 @@ class _Mind:
 
     def judge(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return logits `(k, actions)` and values `(k, players)` or wider, the seats counted from the observer."""
-        logits, values = self.policy.judge(observation, mask, self.players)
-        if not (np.isfinite(values).all() and np.isfinite(logits[mask != 0]).all()):
-            raise ValueError(f"Policy {self.policy.name!r} gave no finite numbers; train or export it anew.")
-        return logits, values
+        return judge_soundly(self.policy, observation, mask, self.players)
 
     def choose(self, views: Views) -> tuple[np.ndarray, np.ndarray]:
         """Return how likely each action is, `(k, actions)`, and the value of the seat to act, `(k,)`."""
@@ -96,16 +93,7 @@ class _Mind:
             found = self.searcher.search(views)
             return found.policy.astype(np.float64), found.values[np.arange(len(views)), views.seat]
         logits, values = self.judge(views.observation, views.mask)
-        scores = np.where(views.mask != 0, logits.astype(np.float64), -np.inf)
-        heights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return heights / heights.sum(axis=1, keepdims=True), values[:, 0]
-
-    def reward(self, rules: Game, states: np.ndarray) -> np.ndarray:
-        """Make games pay what the policy was trained for, in place."""
-        for option in rules.options:
-            if option is REWARD:
-                option.store(states, self.policy.card["options"].get(option.name, option.default))
-        return states
+        return probabilities(logits, views.mask), values[:, 0]
 
 
 def analyse(game: State | Mapping[str, Any], agent: Agent) -> list[Judgement]:
@@ -144,7 +132,7 @@ def analyse(game: State | Mapping[str, Any], agent: Agent) -> list[Judgement]:
     losses = np.zeros(len(views))
     differ = np.flatnonzero(best != played)
     if len(differ):
-        losses[differ] = _losses(_pick(views, differ), best[differ], played[differ], mind)
+        losses[differ] = _losses(views.take(differ), best[differ], played[differ], mind)
     return [
         Judgement(
             ply=ply,
@@ -161,33 +149,24 @@ def analyse(game: State | Mapping[str, Any], agent: Agent) -> list[Judgement]:
 
 def _views(game: State) -> Views:
     """What each seat to act could know at each decision of a game."""
-    state = State(game.game, game.players, seed=0, setup=game.setup(), **game.options)
     count = len(game.history)
     states = np.empty(count, game.game.dtype)
     observation = np.empty((count, game.game.layout.size), np.int8)
     mask = np.empty((count, len(game.game.actions)), np.int8)
-    for ply, action in enumerate(game.history):
+    for ply, state in zip(range(count), record.walk(game), strict=False):
         states[ply] = state.record
         observation[ply] = state.observation(state.seat)
         mask[ply] = state.mask()
-        state.play(action)
     chance = np.array([stream(_ANALYSIS, ply) for ply in range(count)], np.uint64)
     return Views(game.game, observation, mask, states["seat"].astype(np.int8), chance, states)
-
-
-def _pick(views: Views, rows: np.ndarray) -> Views:
-    """Return some rows."""
-    return Views(
-        views.game, views.observation[rows], views.mask[rows], views.seat[rows], views.chance[rows], views._states[rows]
-    )
 
 
 def _losses(views: Views, best: np.ndarray, played: np.ndarray, mind: _Mind) -> np.ndarray:
     """Return what playing other actions than the best cost, shape `(k,)`."""
     rows = np.repeat(np.arange(len(views)), REDEALS)
-    copies = _pick(views, rows)
+    copies = views.take(rows)
     copies.chance[:] = [stream(int(value), number) for number, value in enumerate(copies.chance)]
-    deals = mind.reward(views.game, copies.redealt())
+    deals = pay_as_trained(mind.policy, views.game, copies.redealt())
     better = _expect(deals, copies, best[rows], mind)
     loss = (better - _expect(deals, copies, played[rows], mind)).reshape(-1, REDEALS).mean(axis=1)
     return np.maximum(loss, 0.0)

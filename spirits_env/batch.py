@@ -249,6 +249,17 @@ class Views:
             self.game, self.observation[part], self.mask[part], self.seat[part], self.chance[part], self._states[part]
         )
 
+    def take(self, rows: np.ndarray) -> Views:
+        """Return copies of some rows, any of them more than once, their generators too."""
+        return Views(
+            self.game,
+            self.observation[rows],
+            self.mask[rows],
+            self.seat[rows],
+            self.chance[rows],
+            copied(self._states, rows),
+        )
+
     def redealt(self) -> np.ndarray:
         """Copy the games with all that the seats can't know redrawn, for agents that look ahead.
 

@@ -177,9 +177,9 @@ class Screen:
 
             return svg_to_rgb(state.svg(), self.width)
         elif render_mode == "ansi":
-            from spirits_env.render.text import coloured
+            from spirits_env.render.text import draw_board
 
-            return coloured(state.text(), state.game.text_styles)
+            return draw_board(state)
         else:
             self._show(state, fps)
         return None

@@ -6,7 +6,7 @@ A record holds the set-up and the decisions; scores and winners are kept to chec
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,25 @@ def load(path: str | Path, plies: int | None = None) -> State:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file ({error}); give one written by spirits_env.record.save.") from None
     return replay(content, plies)
+
+
+def walk(state: State) -> Iterator[State]:
+    """Play a game once more, from its deal.
+
+    Args:
+        state: The game; stays as it is.
+
+    Yields:
+        The same other state, at each decision and where the game stands now.
+
+    Raises:
+        ValueError: If no set-up leads to the game.
+    """
+    again = State(state.game, state.players, seed=0, setup=state.setup(), **state.options)
+    yield again
+    for action in state.history:
+        again.play(action)
+        yield again
 
 
 def replay(record: Any, plies: int | None = None) -> State:

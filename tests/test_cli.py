@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from passer import Passer
 
 from spirits_env import __version__, games, record
-from spirits_env.agents import BUILT_IN, Agent
+from spirits_env.agents import BUILT_IN
 from spirits_env.arena import Result
-from spirits_env.batch import Views
 from spirits_env.cli import main, make_parser
 from spirits_env.game import IllegalAction
 from spirits_env.state import State
@@ -85,12 +85,6 @@ def test_without_rich_people_get_the_tables_that_pipes_get(
 def test_illegal_choices_are_named_and_give_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Passer(Agent):
-        name = "passer"
-
-        def act_many(self, views: Views) -> np.ndarray:
-            return np.full(len(views), 58)
-
     monkeypatch.setitem(BUILT_IN, "passer", Passer)
     assert main(["evaluate", "passer", "--games", "4", "--against", "random"]) == 1
     shown = capsys.readouterr()

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from passer import Passer
 
 from spirits_env import record
-from spirits_env.agents import BUILT_IN, Agent, GreedyAgent, make_agent
+from spirits_env.agents import BUILT_IN, GreedyAgent, make_agent
 from spirits_env.analysis import analyse
 from spirits_env.batch import Views
 from spirits_env.cli import main
@@ -385,12 +386,6 @@ def test_watch_refuses_in_one_line(words: list[str], capsys: pytest.CaptureFixtu
 def test_an_illegal_choice_ends_the_game_with_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Passer(Agent):
-        name = "passer"
-
-        def act_many(self, views: Views) -> np.ndarray:
-            return np.full(len(views), 58)
-
     monkeypatch.setitem(BUILT_IN, "passer", Passer)
     assert main(["watch", "passer", "random", "--seed", "1"]) == 1
     assert capsys.readouterr().err == "spirits: agent passer chose 58 (pass), which was illegal\n"

@@ -8,10 +8,10 @@ import numpy as np
 
 from spirits_env.agents import Agent
 from spirits_env.agents.gumbel import Found, Rule, search
-from spirits_env.agents.policy import PolicyAgent
+from spirits_env.agents.policy import PolicyAgent, judge_soundly, pay_as_trained
 from spirits_env.agents.search import read_options
 from spirits_env.batch import Views
-from spirits_env.game import REWARD, is_whole, shown
+from spirits_env.game import is_whole, shown
 
 # Measured, 64 evaluations against the same policy without: a Forest policy for two of a million decisions won 57, 74,
 # 88, 92 and 90 games of 100 with c_scale 0.02, 0.1, 0.3, 1 and 3.
@@ -72,20 +72,11 @@ class PolicySearchAgent(Agent):
         """
         if not views.mask.any(axis=1).all():
             raise ValueError(f"Agent {self.name!r} was asked where nothing is legal; ask it for seats to act only.")
-        roots = views.redealt()
-        for option in views.game.options:
-            if option is REWARD:
-                option.store(roots, option.check(self.policy.card["options"].get(option.name, option.default)))
+        roots = pay_as_trained(self.policy, views.game, views.redealt())
         players = int(roots["players"][0])
 
         def judge(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            logits, values = self.policy.judge(observation, mask, players)
-            if not (np.isfinite(values).all() and np.isfinite(logits[mask != 0]).all()):
-                raise ValueError(
-                    f"Policy {self.policy.name!r} gave a value, or the logit of a legal action, that is no finite "
-                    "number; train or export it anew."
-                )
-            return logits, values
+            return judge_soundly(self.policy, observation, mask, players)
 
         weight, scale = self.policy.margin(players)
         rule = self.rule._replace(margin_weight=weight, margin_scale=scale)

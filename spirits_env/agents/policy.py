@@ -17,7 +17,7 @@ import numpy as np
 from spirits_env import games
 from spirits_env.agents import Agent
 from spirits_env.batch import Views
-from spirits_env.game import fork
+from spirits_env.game import REWARD, Game, fork
 from spirits_env.policies import is_named, locate
 
 FORMAT = "spirits_env policy"
@@ -282,6 +282,51 @@ class PolicyAgent(Agent):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._session = _open(self._model, self.path, self.threads)
+
+
+def judge_soundly(
+    policy: PolicyAgent, observation: np.ndarray, mask: np.ndarray, players: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ask a policy as `PolicyAgent.judge` does, for those who reckon with its numbers.
+
+    Raises:
+        ValueError: If a value, or the logit of a legal action, is no finite number.
+    """
+    logits, values = policy.judge(observation, mask, players)
+    if not (np.isfinite(values).all() and np.isfinite(logits[mask != 0]).all()):
+        raise ValueError(
+            f"Policy {policy.name!r} gave no finite numbers as values or as logits of legal actions; train or export "
+            "it anew."
+        )
+    return logits, values
+
+
+def pay_as_trained(policy: PolicyAgent, rules: Game, states: np.ndarray) -> np.ndarray:
+    """Make games pay what a policy was trained for, in place, and return them.
+
+    Raises:
+        ValueError: If the policy's card names a reward option that the game hasn't.
+    """
+    for option in rules.options:
+        if option is REWARD:
+            option.store(states, option.check(policy.card["options"].get(option.name, option.default)))
+    return states
+
+
+def probabilities(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return how likely a policy plays each action: the softmax of its legal logits, 0 elsewhere.
+
+    Args:
+        logits: Shape `(n, actions)`, float32.
+        mask: Legal actions, the same shape, int8, some in each row.
+
+    Returns:
+        The same shape, float64; each row adds up to 1.
+    """
+    scores = np.where(mask != 0, logits.astype(np.float64), -np.inf)
+    heights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: np.ndarray = heights / heights.sum(axis=1, keepdims=True)
+    return shares
 
 
 def draw_softmax(scores: np.ndarray, chance: np.ndarray) -> np.ndarray:

@@ -12,7 +12,8 @@ from typing import Any
 
 from spirits_env import __version__
 from spirits_env.cli import arena, bench, completion, evaluate, games, info, play, policies, replay, solve, watch
-from spirits_env.cli.common import OK, POLICY, WRONG, Parser, listing
+from spirits_env.cli.common import OK, WRONG, Parser, listing
+from spirits_env.policies import EXAMPLE
 
 # As a process gives that is ended by the signal of a broken pipe.
 _CUT_OFF = 141
@@ -68,11 +69,11 @@ def make_parser() -> Commands:
         prog="spirits",
         description="Environments for board games about spirits: play, watch, judge who plays.",
         examples=(
-            f"spirits play --against {POLICY}",
-            f"spirits watch greedy {POLICY}",
+            f"spirits play --against {EXAMPLE}",
+            f"spirits watch greedy {EXAMPLE}",
             "spirits evaluate greedy --against random --games 200",
             "spirits arena random greedy search:100 --html arena.html",
-            f"spirits info {POLICY}",
+            f"spirits info {EXAMPLE}",
         ),
     )
     parser.add_argument("--version", action="version", version=f"spirits_env {__version__}")

@@ -15,7 +15,8 @@ from typing import Any
 from spirits_env import games
 from spirits_env.arena.contest import Contest, Played
 from spirits_env.arena.plan import PLANS
-from spirits_env.cli.common import OK, OTHER_GAME, POLICY, add_setting, check_files
+from spirits_env.cli.common import OK, OTHER_GAME, add_setting, check_files
+from spirits_env.policies import EXAMPLE
 
 INTERRUPTED = 130
 
@@ -31,8 +32,8 @@ def add(commands: Any) -> None:
         description="Let agents play each other on the same deals, every seat in turn, and print the standings. The "
         "games are kept in a file: the same command goes on where it was stopped.",
         examples=(
-            f"spirits arena random greedy search:100 {POLICY} --html arena.html",
-            f"spirits arena {POLICY} greedy --gate 0.02",
+            f"spirits arena random greedy search:100 {EXAMPLE} --html arena.html",
+            f"spirits arena {EXAMPLE} greedy --gate 0.02",
         ),
     )
     arena.add_argument("agents", nargs="+", metavar="AGENT", help="random, greedy, search:400, an .onnx file, ...")
@@ -59,7 +60,7 @@ def add(commands: Any) -> None:
         help="measure the anchors of a game, and agents among them",
         description="Let the anchors, from random to deep search, and any further agents play each other, and write "
         "results, Markdown and HTML under runs/ladder. The same command goes on where it was stopped.",
-        examples=(f"spirits ladder {POLICY}", f"spirits ladder --game {OTHER_GAME}"),
+        examples=(f"spirits ladder {EXAMPLE}", f"spirits ladder --game {OTHER_GAME}"),
     )
     ladder.add_argument("agents", nargs="*", metavar="AGENT", help="agents to place on the ladder")
     _add_contest(ladder)

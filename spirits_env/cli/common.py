@@ -13,13 +13,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-from spirits_env import games, policies
+from spirits_env import games
 from spirits_env.arena import Result, to_markdown, to_rich
 from spirits_env.arena.tables import Table, markdown
 
 OK, ILLEGAL, WRONG = 0, 1, 2
-# What examples name: a policy of the package, and another game than the default.
-POLICY = policies.PREFIX + games.DEFAULT
+# What examples name beside `policies.EXAMPLE`: another game than the default.
 OTHER_GAME = list(games.GAMES)[-1]
 
 
@@ -128,6 +127,16 @@ def check_files(*paths: Path | None) -> None:
             raise ValueError(f"The folder of {path} does not exist; make it first.")
         if path is not None and path.is_dir():
             raise ValueError(f"{path} is a folder; give the name of a file.")
+
+
+def check_seat(seat: int | None, players: int) -> None:
+    """Refuse the view of a seat where nobody plays.
+
+    Raises:
+        ValueError: If it is neither None nor a seat of the table.
+    """
+    if seat is not None and not 0 <= seat < players:
+        raise ValueError(f"--seat was {seat}; give 0 to {players - 1}.")
 
 
 def show_json(value: Any) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 from spirits_env import endgames
 from spirits_env.agents import Agent, make_agent
 from spirits_env.arena import Result, evaluate, to_markdown
-from spirits_env.cli.common import ILLEGAL, OK, POLICY, add_setting, check_files, show_results
+from spirits_env.cli.common import ILLEGAL, OK, add_setting, check_files, show_results
 from spirits_env.game import IllegalAction
+from spirits_env.policies import EXAMPLE
 
 
 def add(commands: Any) -> None:
@@ -24,7 +25,7 @@ def add(commands: Any) -> None:
         "every seat, all policies and opponents meet the same deals, shared wins are shared.",
         examples=(
             "spirits evaluate greedy --games 200",
-            f"spirits evaluate {POLICY}+search:64 --against search:400 --games 100",
+            f"spirits evaluate {EXAMPLE}+search:64 --against search:400 --games 100",
         ),
     )
     parser.add_argument(

@@ -11,8 +11,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from spirits_env import games, record
-from spirits_env.cli.common import OK, POLICY, add_setting
+from spirits_env.cli.common import OK, add_setting
 from spirits_env.play.table import RANDOM, Table, default_against
+from spirits_env.policies import EXAMPLE
 
 if TYPE_CHECKING:
     from spirits_env.play.server import Settings
@@ -27,7 +28,7 @@ def add(commands: Any) -> None:
         "advice. Ctrl-C ends it.",
         examples=(
             "spirits play",
-            f"spirits play --game {games.DEFAULT} --players 3 --against {POLICY} search:400 --seat random",
+            f"spirits play --game {games.DEFAULT} --players 3 --against {EXAMPLE} search:400 --seat random",
             "spirits play --load game.json --against greedy",
         ),
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from spirits_env import games, policies
+from spirits_env import policies
 from spirits_env.agents.policy import read_card
 from spirits_env.arena import Match, Result
 from spirits_env.arena.tables import Table, span
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         help="list the policies of the package",
         description="List the trained policies that come with the package: what they play, how much they learned from, "
         'what was measured. "spirits info" with the name of one tells all that its card says.',
-        examples=("spirits policies", f"spirits info {policies.PREFIX}{games.DEFAULT}"),
+        examples=("spirits policies", f"spirits info {policies.EXAMPLE}"),
     )
     parser.add_argument("--json", action="store_true", help="print all cards by name, as JSON")
     parser.set_defaults(run=run)

@@ -12,8 +12,9 @@ from spirits_env import record
 from spirits_env.agents import Agent, make_agent
 from spirits_env.analysis import COSTLY, UNLIKELY, Judgement, analyse
 from spirits_env.cli.arena import INTERRUPTED
-from spirits_env.cli.common import OK, POLICY, check_files
-from spirits_env.render.text import coloured
+from spirits_env.cli.common import OK, check_files, check_seat
+from spirits_env.policies import EXAMPLE
+from spirits_env.render.text import draw_board
 from spirits_env.state import State
 
 _CLEAR = "\x1b[2J\x1b[H"
@@ -38,7 +39,7 @@ def add(commands: Any) -> None:
         "self-contained page, and otherwise as the text of one position.",
         examples=(
             "spirits replay game.json",
-            f"spirits replay game.json --policy {POLICY} --html game.html",
+            f"spirits replay game.json --policy {EXAMPLE} --html game.html",
             "spirits replay game.json --ply 12 --seat 0",
         ),
     )
@@ -53,7 +54,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--policy",
         metavar="POLICY",
-        help=f"a policy, such as {POLICY}, {POLICY}+search:64 or an .onnx file: show its value and its "
+        help=f"a policy, such as {EXAMPLE}, {EXAMPLE}+search:64 or an .onnx file: show its value and its "
         f"probabilities at each decision, and likely mistakes, which it plays less often than in {100 * UNLIKELY:g} of "
         f"100 cases and which lower what it expects by {COSTLY} or more",
     )
@@ -68,8 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--ply was {ply}; give 0 or more.")
     check_files(arguments.html)
     whole = record.load(arguments.record)
-    if seat is not None and not 0 <= seat < whole.players:
-        raise ValueError(f"--seat was {seat}; give 0 to {whole.players - 1}.")
+    check_seat(seat, whole.players)
     agent = None if arguments.policy is None else make_agent(arguments.policy)
     if arguments.html is not None:
         return _write_page(arguments.html, whole, seat, agent, ply)
@@ -108,22 +108,16 @@ class Walk:
             judgements: One for each decision, or none.
         """
         self._seat = seat
-        self._styles = whole.game.text_styles
         self._actions = list(whole.history)
         self.plies = len(self._actions)
         # What a policy thinks of a decision tells what its seat holds.
         self.judgements = {judged.ply: judged for judged in judgements if seat in (None, judged.seat)}
-        state = State(whole.game, whole.players, seed=0, setup=whole.setup(), **whole.options)
-        self._states = [state.copy()]
-        for action in self._actions:
-            state.play(action)
-            self._states.append(state.copy())
+        self._states = [state.copy() for state in record.walk(whole)]
 
     def text(self, ply: int) -> str:
         """Return the board and what the policy says, for a position that exists or, beyond it, the last one."""
         ply = min(ply, self.plies)
-        board = coloured(self._states[ply].text(self._seat), self._styles)
-        return "\n".join([board, *self._judgement(ply)])
+        return "\n".join([draw_board(self._states[ply], self._seat), *self._judgement(ply)])
 
     def comment(self, ply: int) -> str:
         """Return what is said beside the board: points, the decision to come, or how the game ended."""

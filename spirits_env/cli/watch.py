@@ -18,9 +18,10 @@ from spirits_env.agents import Agent, make_agent
 from spirits_env.arena.play import Side, deal_games
 from spirits_env.batch import Batch
 from spirits_env.cli.arena import INTERRUPTED
-from spirits_env.cli.common import ILLEGAL, OK, OTHER_GAME, POLICY, add_setting, check_files
+from spirits_env.cli.common import ILLEGAL, OK, OTHER_GAME, add_setting, check_files, check_seat
 from spirits_env.cli.replay import tell_end
-from spirits_env.render.text import coloured
+from spirits_env.policies import EXAMPLE
+from spirits_env.render.text import draw_board
 from spirits_env.state import State
 
 # Seeds drawn for games without one are short enough to be typed again.
@@ -35,8 +36,8 @@ def add(commands: Any) -> None:
         description="Deal one game and let agents play it: in a terminal on a board that changes in place, otherwise "
         "as one sentence per decision and the board at the end.",
         examples=(
-            f"spirits watch greedy {POLICY}",
-            f"spirits watch {POLICY} greedy random --delay 1 --seed 7",
+            f"spirits watch greedy {EXAMPLE}",
+            f"spirits watch {EXAMPLE} greedy random --delay 1 --seed 7",
             f"spirits watch {policies.PREFIX}{OTHER_GAME}+search:64 greedy --game {OTHER_GAME} --save game.json",
         ),
     )
@@ -97,8 +98,7 @@ class Table:
             raise ValueError(
                 f"{len(arguments.agents)} agents were given for {players} players; name at most one for each seat."
             )
-        if arguments.seat is not None and not 0 <= arguments.seat < players:
-            raise ValueError(f"--seat was {arguments.seat}; give 0 to {players - 1}.")
+        check_seat(arguments.seat, players)
         if arguments.seed is not None and arguments.seed < 0:
             raise ValueError(f"--seed was {arguments.seed}; give 0 or more.")
         made = [make_agent(spec) for spec in arguments.agents]
@@ -164,13 +164,13 @@ def _screen(table: Table, seat: int | None, delay: float) -> Iterator[Callable[[
             time.sleep(pause)
 
         yield say
-        print("", coloured(table.state.text(seat), table.state.game.text_styles), sep="\n")
+        print("", draw_board(table.state, seat), sep="\n")
         return
 
     with Live(console=Console(highlight=False), auto_refresh=False, vertical_overflow="crop") as live:
 
         def draw(sentence: str) -> None:
-            board = Text.from_ansi(coloured(table.state.text(seat), table.state.game.text_styles))
+            board = Text.from_ansi(draw_board(table.state, seat))
             picture = Text(f"{table.title()}\n\n", no_wrap=True, overflow="crop") + board
             live.update(picture, refresh=True)
             time.sleep(delay)

@@ -57,6 +57,7 @@ from spirits_env.play.table import (
     default_against,
     policies_for,
 )
+from spirits_env.policies import EXAMPLE
 
 STATIC = Path(__file__).parent / "static"
 LONGEST_WAIT = 25
@@ -71,7 +72,6 @@ HEADERS = {
 # Offered by the page; others of their kind can be named as well.
 OFFERED = ("random", "greedy", "search:100", "search:400", "search:1600")
 GUIDED = "+search:64"
-_POLICY = policies.PREFIX + games.DEFAULT
 _OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 
 _LOG = logging.getLogger(__name__)
@@ -251,11 +251,11 @@ class Api:
     def _agent(self, name: Any) -> str:
         """Refuse other things than names; and names of files where somebody else may ask which there are."""
         if not isinstance(name, str):
-            raise ValueError(f"There is no agent {shown(name)}; give a name such as greedy, search:400 or {_POLICY}.")
+            raise ValueError(f"There is no agent {shown(name)}; give a name such as greedy, search:400 or {EXAMPLE}.")
         plain = name in BUILT_IN or name.startswith(SEARCH) or policies.is_named(name) or name in self.settings.against
         if not plain and not is_loopback(self.settings.host):
             raise ValueError(
-                f"There is no agent {shown(name)} here; give random, greedy, search:400 (playouts), {_POLICY} or "
+                f"There is no agent {shown(name)} here; give random, greedy, search:400 (playouts), {EXAMPLE} or "
                 "one that the server was started with."
             )
         return name

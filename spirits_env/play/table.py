@@ -20,6 +20,7 @@ import numpy as np
 
 from spirits_env import games, policies, record
 from spirits_env.agents import Agent, make_agent
+from spirits_env.agents.policy import PolicyAgent, probabilities, read_card
 from spirits_env.batch import AGENTS, Batch
 from spirits_env.game import IllegalAction, is_list, is_whole, shown, stream
 from spirits_env.state import State
@@ -55,8 +56,6 @@ class Missing(ValueError):
 @cache
 def _cards() -> dict[str, Mapping[str, Any]]:
     """The cards of the package's policies by full name; none where onnxruntime is not installed."""
-    from spirits_env.agents.policy import read_card
-
     try:
         return {policies.PREFIX + name: read_card(policies.PREFIX + name) for name in policies.names()}
     except ImportError:
@@ -552,8 +551,6 @@ class Table:
             ValueError: If it is no policy, or for another game or number of players.
             ImportError: If onnxruntime is not installed.
         """
-        from spirits_env.agents.policy import PolicyAgent
-
         state, revision = self._yours()
         if policy is None:
             fitting = policies_for(state.game.name, state.players)
@@ -566,13 +563,11 @@ class Table:
         if not isinstance(asked, PolicyAgent):
             raise ValueError(f"Agent {shown(policy)} is no policy, which alone gives advice; ask it for a hint.")
         asked.check(state.game.name, state.players)
-        mask = state.mask()
-        logits, value = asked.logits(state.observation(self.seat)[None], mask[None])
-        legal = np.flatnonzero(mask)
-        weights = np.exp(logits[0, legal].astype(np.float64) - float(logits[0, legal].max()))
-        shares = (weights / weights.sum()).tolist()
+        mask = state.mask()[None]
+        logits, value = asked.logits(state.observation(self.seat)[None], mask)
+        shares = probabilities(logits, mask)[0]
         expected = float(np.clip(value[0], -1, 1))
-        return Advice(asked.name, expected, dict(zip(legal.tolist(), shares, strict=True)), revision)
+        return Advice(asked.name, expected, {a: float(shares[a]) for a in state.legal_actions()}, revision)
 
     def _yours(self) -> tuple[State, int]:
         """Copy the position that the person is to decide in, with its revision."""

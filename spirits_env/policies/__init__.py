@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spirits_env import games
 from spirits_env.game import shown
 
 PREFIX = "policy:"
 FOLDER = Path(__file__).parent
+# What errors and examples name.
+EXAMPLE = PREFIX + games.DEFAULT
 
 
 def names() -> tuple[str, ...]:

@@ -84,9 +84,8 @@ def _part(name: str) -> str:
 
 def _course(whole: State, seat: int | None, judgements: Sequence[Judgement]) -> dict[str, Any]:
     """Collect what the page shows of each position: the board, who decides what, the points, and the judgement."""
-    state = State(whole.game, whole.players, seed=0, setup=whole.setup(), **whole.options)
     scenes, decisions, points, thoughts = [], [], [], []
-    for ply in range(len(whole.history) + 1):
+    for ply, state in enumerate(record.walk(whole)):
         scenes.append(state.svg(seat, AUTO))
         points.append(state.scores())
         if ply == len(whole.history):
@@ -95,7 +94,6 @@ def _course(whole: State, seat: int | None, judgements: Sequence[Judgement]) -> 
         decisions.append({"seat": state.seat, "turn": state.turn, "text": state.tell(action)})
         known = judgements and seat in (None, state.seat)
         thoughts.append(_thought(state, judgements[ply]) if known else None)
-        state.play(action)
     levels, pieces = _fold(scenes)
     return {
         "levels": levels,

@@ -44,6 +44,16 @@ def coloured(text: str, styles: Iterable[tuple[str, str]], force: bool | None = 
     return capture.get()
 
 
+def draw_board(state: State, seat: int | None = None) -> str:
+    """Return a game's board as text, in colour where the terminal has it.
+
+    Args:
+        state: The game.
+        seat: Whose view; None sees everything.
+    """
+    return coloured(state.text(seat), state.game.text_styles)
+
+
 def show(state: State, seat: int | None = None) -> None:
     """Print a game's board, in colour where the terminal has it.
 
@@ -51,4 +61,4 @@ def show(state: State, seat: int | None = None) -> None:
         state: The game.
         seat: Whose view; None sees everything.
     """
-    print(coloured(state.text(seat), state.game.text_styles), flush=True)
+    print(draw_board(state, seat), flush=True)

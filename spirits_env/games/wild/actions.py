@@ -15,6 +15,7 @@ from spirits_env.games.wild.components import (
     OWL,
     RABBIT,
     SALMON,
+    SPIRIT_STONE,
     TURTLE,
 )
 from spirits_env.games.wild.powers import PILES
@@ -44,18 +45,19 @@ _PLACE_TEXTS = (
 )
 
 
-def _stone(kind: str) -> str:
-    """Name a kind of stone for people."""
-    if kind == KINDS[-1]:
+def a_stone(kind: int) -> str:
+    """Name one stone of a kind for people."""
+    if kind == SPIRIT_STONE:
         return "a Spirit Stone"
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} stone"
+    return f"{'an' if KINDS[kind][0] in 'aeiou' else 'a'} {KINDS[kind]} stone"
 
 
 def _table() -> tuple[Action, ...]:
     """Build the table in id order."""
     rows = [(f"play_{name}", f"Use the card {title}.") for name, title in zip(CARDS, CARD_TITLES, strict=True)]
     rows += [
-        (f"stone_{kind}", f"Choose {_stone(kind)} in the bowl, to take or (return) to put back.") for kind in KINDS
+        (f"stone_{name}", f"Choose {a_stone(kind)} in the bowl, to take or (return) to put back.")
+        for kind, name in enumerate(KINDS)
     ]
     rows += [(f"place_{name}", text) for name, text in zip(PLACES, _PLACE_TEXTS, strict=True)]
     rows += [(f"bonus_{animal}", f"Put the Spirit Stone on the {animal}'s bonus space.") for animal in ANIMALS]

@@ -23,6 +23,7 @@ from spirits_env.games.wild.actions import (
     OWL_NEW,
     OWL_STARTED,
     STOP,
+    a_stone,
 )
 from spirits_env.games.wild.components import (
     ANIMALS,
@@ -58,13 +59,6 @@ def stone_name(kind: int) -> str:
     return "Spirit Stone" if kind == SPIRIT_STONE else KINDS[kind]
 
 
-def _a_stone(kind: int) -> str:
-    """Name one stone of a kind."""
-    if kind == SPIRIT_STONE:
-        return "a Spirit Stone"
-    return f"{'an' if KINDS[kind][0] in 'aeiou' else 'a'} {KINDS[kind]} stone"
-
-
 def _tell_pile(state: Any, pile: int) -> str:
     """Say which Spirit Power lies on top of a pile, and what it does."""
     card = int(state.piles[pile, int(state.top[pile]) % PILE_SIZE])
@@ -79,7 +73,7 @@ def tell(state: Any, action: int) -> str:
         action: A legal action of the seat to act.
     """
     if FIRST_STONE <= action < FIRST_PLACE:
-        stone = _a_stone(action - FIRST_STONE)
+        stone = a_stone(action - FIRST_STONE)
         return f"Put {stone} back into the bag." if state.phase == PUT_BACK else f"Take {stone} from the bowl."
     if FIRST_PLACE <= action < FIRST_BONUS:
         kind = next(int(kind) for kind in state.held if kind >= 0)
